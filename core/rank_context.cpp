@@ -24,10 +24,10 @@ RankContext::~RankContext() = default;
 
 void RankContext::sum_over(const Axes& axes, std::string_view label, void*, ScalarType,
                            std::int64_t) {
-  if (mesh_.axis_size(axes) == 1) return;
+  if (mesh_.group_size(axes) == 1) return;
   throw CommunicationError(fmt::format(
       "\"{}\" sums over {} ranks, but this rank has no communicator; run it in a Session", label,
-      mesh_.axis_size(axes)));
+      mesh_.group_size(axes)));
 }
 
 }  // namespace kolam

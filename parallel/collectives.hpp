@@ -63,6 +63,12 @@ inline Rank& rank_of(RankContext& context) {
   return *rank;
 }
 
+inline void reduce_over(RankContext& context, const CollectiveId& id, ReduceOperation operation,
+                        Buffer data) {
+  if (context.mesh().group_size(id.axes) == 1) return;
+  rank_of(context).communicator().allreduce(context.space(), id, operation, data);
+}
+
 template <Axes Over, class DataType, Placement From>
 auto reduce_array(const BasicArray<DataType, From>& x, ReduceOperation operation,
                   std::string_view label) {
@@ -72,9 +78,8 @@ auto reduce_array(const BasicArray<DataType, From>& x, ReduceOperation operation
   const auto count = static_cast<std::int64_t>(x.view().size());
   const auto reduce = [operation, label, count, &context](const T* source, T* target) {
     const auto size = static_cast<std::size_t>(count);
-    kernels::copy(context.space(), Vector<const T>(source, size), Vector<T>(target, size));
-    rank_of(context).communicator().allreduce(context.space(), {Over, label}, operation,
-                                              {target, scalar_type_of<T>, count});
+    Kokkos::deep_copy(context.space(), Vector<T>(target, size), Vector<const T>(source, size));
+    reduce_over(context, {Over, label}, operation, {target, scalar_type_of<T>, count});
   };
   reduce(x.view().data(), y.view().data());
   if constexpr (std::is_floating_point_v<T>) {
@@ -110,8 +115,7 @@ auto reduce_gradients(const Gradients<T, From>& gradients, ReduceOperation opera
                           context.arena().allocate(count * static_cast<std::int64_t>(sizeof(T)),
                                                    "the reduced gradients"));
   kernels::copy(context.space(), Vector<const T>(gradients.flat()), result.flat());
-  rank_of(context).communicator().allreduce(context.space(), {Over, label}, operation,
-                                            {result.flat().data(), scalar_type_of<T>, count});
+  reduce_over(context, {Over, label}, operation, {result.flat().data(), scalar_type_of<T>, count});
   return result;
 }
 

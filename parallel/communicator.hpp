@@ -10,13 +10,20 @@
 /// - Work is enqueued on the given execution space instance; on host devices the call has completed
 ///   when it returns.
 /// - Reductions add in one fixed order, a binary tree over the group, so that every rank gets the
-///   same bits, and gets them again in the next run. A mean is that sum divided by the group size.
+///   same bits, and gets them again in the next run: reduce(n) = reduce(the first p) + reduce(the
+///   other n - p), with p the largest power of two below n. A mean is that sum divided by the group
+///   size; of integers it is a `ConfigurationError`. Integer sums wrap around. The minimum or
+///   maximum of anything with a NaN is a NaN.
 /// - Each call has a sequence number per group and a fingerprint (operation, type, count, root,
 ///   axes, label). A mismatch, a rank that ended, or a deadline that passed is a
 ///   `CommunicationError` on every rank of the group, which names the ranks, the call each one was
 ///   in, and the labels. There is no silent hang and no pairing of unlike calls.
 /// - A group of one rank does the same checks and copies, and never waits.
 /// - A count of zero is a collective like any other and still synchronises.
+/// - What one rank can see to be wrong (a negative count, a buffer of the wrong size, a root
+/// outside
+///   the group) it refuses before it meets the others, with a `ShapeError` or `ConfigurationError`.
+/// - After an error the communicators of these ranks are of no further use.
 #pragma once
 
 #include <kolam/core/array/axes.hpp>
@@ -70,10 +77,12 @@ class Communicator {
   /// Reduces element by element, in place.
   virtual void allreduce(const ExecutionSpace& space, const CollectiveId& id,
                          ReduceOperation operation, Buffer data) = 0;
-  /// `receive` holds the group's `send` buffers one after the other.
+  /// `receive` holds the group's `send` buffers one after the other. `send` may be this rank's own
+  /// block of `receive`, and must not overlap it otherwise.
   virtual void allgather(const ExecutionSpace& space, const CollectiveId& id, ConstBuffer send,
                          Buffer receive) = 0;
   /// Reduces `send` (count * group_size elements) and leaves each rank its own block of `count`.
+  /// `receive` may be that block of `send`, and must not overlap it otherwise.
   virtual void reduce_scatter(const ExecutionSpace& space, const CollectiveId& id,
                               ReduceOperation operation, ConstBuffer send, Buffer receive) = 0;
   /// Copies from the rank with group index `root` to all.

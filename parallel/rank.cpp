@@ -12,7 +12,7 @@ Rank::Rank(std::unique_ptr<Communicator> communicator, DeviceInfo device,
 
 void Rank::sum_over(const Axes& axes, std::string_view label, void* data, ScalarType type,
                     std::int64_t count) {
-  if (mesh().axis_size(axes) == 1) return;
+  if (mesh().group_size(axes) == 1) return;
   communicator_->allreduce(space(), {axes, label}, ReduceOperation::sum, {data, type, count});
 }
 

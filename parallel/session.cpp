@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <string_view>
+#include <system_error>
 #include <thread>
 
 namespace kolam {
@@ -180,10 +181,16 @@ void Session::run(const Mesh& mesh, const std::function<void(Rank&)>& function) 
   const bool pin = options_.pin_threads && !shared;
   std::vector<std::thread> threads;
   for (int rank = 0; rank < mesh.size(); ++rank) {
-    threads.emplace_back(
-        [run, rank, pin, device_options, device = devices_[static_cast<std::size_t>(rank)]] {
-          run_rank(*run, rank, device, pin, device_options);
-        });
+    try {
+      threads.emplace_back(
+          [run, rank, pin, device_options, device = devices_[static_cast<std::size_t>(rank)]] {
+            run_rank(*run, rank, device, pin, device_options);
+          });
+    } catch (const std::system_error& error) {
+      // The ranks that did start end at their next collective.
+      run->fail(rank, std::current_exception(), error.what());
+      run->end(rank);
+    }
   }
 
   std::unique_lock lock(run->mutex);

@@ -8,6 +8,7 @@
 /// the process should end.
 #pragma once
 
+#include <kolam/core/error.hpp>
 #include <kolam/parallel/devices.hpp>
 #include <kolam/parallel/rank.hpp>
 

@@ -70,7 +70,7 @@ Extents global_extents(Rank& rank, const Extents& local) {
   Extents global = local;
   for (int i = 0; i < local.dimensions(); ++i) {
     const Axes& axes = Declared.dimension(i);
-    if (axes.empty() || rank.mesh().axis_size(axes) == 1) continue;
+    if (axes.empty() || rank.mesh().group_size(axes) == 1) continue;
     Kokkos::View<std::int64_t, MemorySpace> extent("kolam::shard_map::extent");
     Kokkos::deep_copy(rank.space(), extent, local[i]);
     rank.communicator().allreduce(rank.space(), {axes, "shard_map/extents"}, ReduceOperation::sum,

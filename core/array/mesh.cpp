@@ -58,7 +58,7 @@ int Mesh::axis_size(std::string_view name) const {
   return 1;
 }
 
-int Mesh::axis_size(const Axes& axes) const {
+int Mesh::group_size(const Axes& axes) const {
   int product = 1;
   for (const AxisName& name : axes) product *= axis_size(name.view());
   return product;
@@ -73,7 +73,7 @@ int Mesh::coordinate(int rank, std::string_view name) const {
   return 0;
 }
 
-int Mesh::coordinate(int rank, const Axes& axes) const {
+int Mesh::group_index(int rank, const Axes& axes) const {
   int index = 0;
   for (const AxisName& name : axes) {
     index = index * axis_size(name.view()) + coordinate(rank, name.view());
@@ -82,7 +82,7 @@ int Mesh::coordinate(int rank, const Axes& axes) const {
 }
 
 std::vector<int> Mesh::group(int rank, const Axes& axes) const {
-  std::vector<int> members(static_cast<std::size_t>(axis_size(axes)));
+  std::vector<int> members(static_cast<std::size_t>(group_size(axes)));
   for (int other = 0; other < size_; ++other) {
     bool belongs = true;
     for (const MeshAxis& axis : axes_) {
@@ -90,7 +90,7 @@ std::vector<int> Mesh::group(int rank, const Axes& axes) const {
       for (const AxisName& name : axes) free = free || name.view() == axis.name;
       belongs = belongs && (free || coordinate(other, axis.name) == coordinate(rank, axis.name));
     }
-    if (belongs) members[static_cast<std::size_t>(coordinate(other, axes))] = other;
+    if (belongs) members[static_cast<std::size_t>(group_index(other, axes))] = other;
   }
   return members;
 }

@@ -36,11 +36,11 @@ class Mesh {
   /// Size along an axis; 1 if the mesh lacks it.
   int axis_size(std::string_view axis) const;
   /// Product of the sizes along several axes.
-  int axis_size(const Axes& axes) const;
+  int group_size(const Axes& axes) const;
   /// Coordinate of a rank along an axis; 0 if the mesh lacks it.
   int coordinate(int rank, std::string_view axis) const;
   /// Row-major index of a rank within several axes, the first axis outermost.
-  int coordinate(int rank, const Axes& axes) const;
+  int group_index(int rank, const Axes& axes) const;
   /// Every rank that differs from `rank` along these axes only, in the order of their coordinates
   /// (the first axis outermost). Contains `rank` itself.
   std::vector<int> group(int rank, const Axes& axes) const;

@@ -54,7 +54,7 @@ Slice local_slice(const Mesh& mesh, int rank, const Axes& axes, std::int64_t ext
   const bool weighted = std::any_of(axes.begin(), axes.end(), [&](const AxisName& name) {
     return weights_of(mesh, name.view()) != nullptr;
   });
-  if (!weighted) return even_slice(extent, mesh.axis_size(axes), mesh.coordinate(rank, axes));
+  if (!weighted) return even_slice(extent, mesh.group_size(axes), mesh.group_index(rank, axes));
   Slice slice{0, extent};
   for (const AxisName& name : axes) {
     const std::vector<double>* weights = weights_of(mesh, name.view());

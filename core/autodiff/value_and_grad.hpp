@@ -30,7 +30,7 @@ consteval void check_loss() {
                 "of softmax_cross_entropy");
   constexpr Placement placement = Loss::placement;
   static_assert(
-      set_difference(placement.reduced, placement.varying).empty(),
+      set_difference(placement.reduced, set_union(placement.varying, placement.pending)).empty(),
       "kolam value_and_grad: the loss was already reduced by psum or pmean inside the function, so "
       "gradients taken through it would be partial; return the loss as it is and reduce what "
       "value_and_grad returns");

@@ -99,14 +99,10 @@ void dense_backward(const X& x, const W& w, const B& b, const Gradient& dy) {
 
 /// y = x w + b. \throws ShapeError if the extents do not fit.
 template <class T, Placement X, Placement W, Placement B>
-auto dense(const BasicArray<T**, X>& x_given, const BasicArray<T**, W>& w_given,
-           const BasicArray<T*, B>& b_given) {
+auto dense(const BasicArray<T**, X>& x, const BasicArray<T**, W>& w, const BasicArray<T*, B>& b) {
   detail::check_dense_placement<X, W, B>();
-  detail::check_dense_shapes(x_given, w_given, b_given);
+  detail::check_dense_shapes(x, w, b);
   constexpr Placement result_placement = detail::dense_placement<X, W, B>();
-  const auto x = detail::vary_over<result_placement.varying>(x_given);
-  const auto w = detail::vary_over<result_placement.varying>(w_given);
-  const auto b = detail::vary_over<result_placement.varying>(b_given);
 
   RankContext& context = x.context();
   const auto& space = context.space();

@@ -18,8 +18,8 @@ namespace kolam::ops {
 
 namespace detail {
 
-template <class H, class W, class B>
-void dense_gelu_mix_backward(const H& h, const W& w, const B& b, const H& z,
+template <class H, class W, class B, class Z>
+void dense_gelu_mix_backward(const H& h, const W& w, const B& b, const Z& z,
                              typename H::value_type mix, GeluForm form,
                              const Matrix<const typename H::value_type>& dy) {
   using T = typename H::value_type;
@@ -59,24 +59,21 @@ void dense_gelu_mix_backward(const H& h, const W& w, const B& b, const H& z,
 
 /// \throws ShapeError if the extents do not fit, ConfigurationError if mix is not in [0, 1].
 template <class T, Placement H, Placement W, Placement B>
-auto dense_gelu_mix(const BasicArray<T**, H>& h_given, const BasicArray<T**, W>& w_given,
-                    const BasicArray<T*, B>& b_given, double mix, GeluForm form = GeluForm::tanh) {
+auto dense_gelu_mix(const BasicArray<T**, H>& h, const BasicArray<T**, W>& w,
+                    const BasicArray<T*, B>& b, double mix, GeluForm form = GeluForm::tanh) {
   detail::check_dense_placement<H, W, B>();
   static_assert(W.split_axes().empty() && H.dimension(1).empty(),
                 "kolam dense_gelu_mix: the weights are split; replicate them, or write the block "
                 "with dense, gelu and residual_mix");
-  detail::check_dense_shapes(h_given, w_given, b_given);
-  if (w_given.extents()[0] != w_given.extents()[1]) {
+  detail::check_dense_shapes(h, w, b);
+  if (w.extents()[0] != w.extents()[1]) {
     throw ShapeError(fmt::format("dense_gelu_mix: w is {}; a repeated block needs square weights",
-                                 w_given.typed_shape()));
+                                 w.typed_shape()));
   }
   if (!(mix >= 0.0 && mix <= 1.0)) {
     throw ConfigurationError(fmt::format("dense_gelu_mix: mix is {}; expected 0 to 1", mix));
   }
   constexpr Placement result_placement = detail::dense_placement<H, W, B>();
-  const auto h = detail::vary_over<result_placement.varying>(h_given);
-  const auto w = detail::vary_over<result_placement.varying>(w_given);
-  const auto b = detail::vary_over<result_placement.varying>(b_given);
 
   using Result = BasicArray<T**, result_placement>;
   RankContext& context = h.context();
@@ -86,11 +83,10 @@ auto dense_gelu_mix(const BasicArray<T**, H>& h_given, const BasicArray<T**, W>&
                  Matrix<const T>(h.view()), Matrix<const T>(w.view()), T(0), z.view());
   kernels::bias_gelu_mix_forward(context.space(), form, T(mix), Vector<const T>(b.view()), z.view(),
                                  Matrix<const T>(h.view()), y.view());
-  const auto carried = kolam::detail::relabel<result_placement>(h, h.extents());
   detail::record(
       y,
-      [carried, w, b, z, mix, form](const Matrix<const T>& dy) {
-        detail::dense_gelu_mix_backward(carried, w, b, z, T(mix), form, dy);
+      [h, w, b, z, mix, form](const Matrix<const T>& dy) {
+        detail::dense_gelu_mix_backward(h, w, b, z, T(mix), form, dy);
       },
       h, w, b);
   return y;

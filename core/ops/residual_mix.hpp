@@ -35,24 +35,21 @@ void add_scaled_gradient(const A& array, T factor, const Matrix<const T>& dy) {
 
 /// \throws ShapeError if the extents differ, ConfigurationError if mix is not in [0, 1].
 template <class T, Placement H, Placement U>
-auto residual_mix(const BasicArray<T**, H>& h_given, const BasicArray<T**, U>& update_given,
-                  double mix) {
+auto residual_mix(const BasicArray<T**, H>& h, const BasicArray<T**, U>& update, double mix) {
   static_assert(H.same_split(U),
                 "kolam residual_mix: h and update are split over different axes; give both the "
                 "same placement");
   static_assert(H.pending == U.pending,
                 "kolam residual_mix: one input is a pending sum and the other is not; resolve it "
                 "first with psum");
-  if (h_given.extents() != update_given.extents()) {
+  if (h.extents() != update.extents()) {
     throw ShapeError(fmt::format("residual_mix: h is {} and update is {}; make them equal",
-                                 h_given.typed_shape(), update_given.typed_shape()));
+                                 h.typed_shape(), update.typed_shape()));
   }
   if (!(mix >= 0.0 && mix <= 1.0)) {
     throw ConfigurationError(fmt::format("residual_mix: mix is {}; expected 0 to 1", mix));
   }
   constexpr Placement result_placement = detail::elementwise_placement<H, U>();
-  const auto h = detail::vary_over<result_placement.varying>(h_given);
-  const auto update = detail::vary_over<result_placement.varying>(update_given);
   BasicArray<T**, result_placement> y(h.context(), h.extents());
   kernels::residual_mix(h.context().space(), T(mix), Matrix<const T>(h.view()),
                         Matrix<const T>(update.view()), y.view());

@@ -76,14 +76,13 @@ void check_labels_are_classes(const Labels& labels, std::int64_t classes) {
 
 /// \throws ShapeError if rows and labels differ, DataError if a label is no class.
 template <class T, Placement Logits, Placement Labels>
-auto softmax_cross_entropy(const BasicArray<T**, Logits>& logits_given,
+auto softmax_cross_entropy(const BasicArray<T**, Logits>& logits,
                            const BasicArray<std::int32_t*, Labels>& labels,
                            Reduction reduction = Reduction::mean) {
   detail::check_row_placement<Logits, Labels>();
-  detail::check_row_shapes("softmax_cross_entropy", logits_given, labels);
-  detail::check_labels_are_classes(labels, logits_given.extents()[1]);
+  detail::check_row_shapes("softmax_cross_entropy", logits, labels);
+  detail::check_labels_are_classes(labels, logits.extents()[1]);
   constexpr Placement result_placement = detail::row_sum_placement<Logits, Labels>();
-  const auto logits = detail::vary_over<result_placement.varying>(logits_given);
 
   RankContext& context = logits.context();
   const std::int64_t rows = logits.extents()[0];

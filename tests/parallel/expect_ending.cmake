@@ -1,0 +1,11 @@
+# Runs PROGRAM with ENDING and expects exit code CODE and, if given, TEXT on standard error.
+execute_process(COMMAND ${PROGRAM} ${ENDING} RESULT_VARIABLE result ERROR_VARIABLE error TIMEOUT 30)
+if(NOT result EQUAL CODE)
+  message(FATAL_ERROR "expected exit code ${CODE}, found ${result}: ${error}")
+endif()
+if(TEXT)
+  string(FIND "${error}" "${TEXT}" position)
+  if(position EQUAL -1)
+    message(FATAL_ERROR "expected \"${TEXT}\", found: ${error}")
+  endif()
+endif()
