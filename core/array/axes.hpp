@@ -43,6 +43,11 @@ struct Axes {
     names[0] = AxisName(literal);
   }
 
+  /// nvcc writes a template argument back for the host compiler as a list of its members.
+  constexpr Axes(const AxisName (&given)[capacity], int used) : count(used) {
+    for (int i = 0; i < capacity; ++i) names[i] = given[i];
+  }
+
   constexpr bool operator==(const Axes&) const = default;
   constexpr bool empty() const { return count == 0; }
   constexpr const AxisName* begin() const { return names; }

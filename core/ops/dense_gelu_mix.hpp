@@ -11,6 +11,7 @@
 #pragma once
 
 #include <kolam/core/kernels/bias_gelu_mix.hpp>
+#include <kolam/core/ops/checks.hpp>
 #include <kolam/core/ops/dense.hpp>
 #include <kolam/core/ops/residual_mix.hpp>
 
@@ -70,9 +71,7 @@ auto dense_gelu_mix(const BasicArray<T**, H>& h, const BasicArray<T**, W>& w,
     throw ShapeError(fmt::format("dense_gelu_mix: w is {}; a repeated block needs square weights",
                                  w.typed_shape()));
   }
-  if (!(mix >= 0.0 && mix <= 1.0)) {
-    throw ConfigurationError(fmt::format("dense_gelu_mix: mix is {}; expected 0 to 1", mix));
-  }
+  detail::check_mix("dense_gelu_mix", mix);
   constexpr Placement result_placement = detail::dense_placement<H, W, B>();
 
   using Result = BasicArray<T**, result_placement>;

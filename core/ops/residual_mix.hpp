@@ -8,6 +8,7 @@
 #pragma once
 
 #include <kolam/core/kernels/residual_mix.hpp>
+#include <kolam/core/ops/checks.hpp>
 #include <kolam/core/ops/record.hpp>
 
 namespace kolam::ops {
@@ -46,9 +47,7 @@ auto residual_mix(const BasicArray<T**, H>& h, const BasicArray<T**, U>& update,
     throw ShapeError(fmt::format("residual_mix: h is {} and update is {}; make them equal",
                                  h.typed_shape(), update.typed_shape()));
   }
-  if (!(mix >= 0.0 && mix <= 1.0)) {
-    throw ConfigurationError(fmt::format("residual_mix: mix is {}; expected 0 to 1", mix));
-  }
+  detail::check_mix("residual_mix", mix);
   constexpr Placement result_placement = detail::elementwise_placement<H, U>();
   BasicArray<T**, result_placement> y(h.context(), h.extents());
   kernels::residual_mix(h.context().space(), T(mix), Matrix<const T>(h.view()),

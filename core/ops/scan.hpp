@@ -8,6 +8,7 @@
 #pragma once
 
 #include <kolam/core/array/array.hpp>
+#include <kolam/core/ops/checks.hpp>
 
 #include <cstdint>
 #include <type_traits>
@@ -20,9 +21,7 @@ Carry scan(Carry carry, std::int64_t repeats, Body&& body) {
   static_assert(std::is_same_v<std::invoke_result_t<Body&, const Carry&>, Carry>,
                 "kolam scan: the body returns another type or placement than its carry; a repeated "
                 "block must keep both");
-  if (repeats < 0) {
-    throw ConfigurationError(fmt::format("scan: {} repeats; expected 0 or more", repeats));
-  }
+  detail::check_repeats(repeats);
   for (std::int64_t i = 0; i < repeats; ++i) {
     Carry next = body(std::as_const(carry));
     if (next.extents() != carry.extents()) {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <kolam/core/kernels/softmax_cross_entropy.hpp>
+#include <kolam/core/ops/checks.hpp>
 #include <kolam/core/ops/record.hpp>
 
 #include <cstdint>
@@ -64,10 +65,7 @@ void check_labels_are_classes(const Labels& labels, std::int64_t classes) {
     for (std::size_t i = 0; i < labels.view().extent(0); ++i) {
       const std::int64_t label = labels.view()(i);
       if (label >= 0 && label < classes) continue;
-      throw DataError(fmt::format(
-          "softmax_cross_entropy: label {} of this rank is {}, but the logits have {} classes (0 "
-          "to {}); use a model with more outputs or mend the labels",
-          i, label, classes, classes - 1));
+      refuse_label(static_cast<std::int64_t>(i), label, classes);
     }
   }
 }

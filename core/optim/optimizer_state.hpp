@@ -48,10 +48,8 @@ void check_owner(const Parameters<T>& mine, const Parameters<T>& given) {
       "for; make one optimizer per model");
 }
 
-inline void require(std::string_view name, double value, bool holds, std::string_view range) {
-  if (holds) return;
-  throw ConfigurationError(fmt::format("{} is {}; expected a number {}", name, value, range));
-}
+/// \throws ConfigurationError naming the option and its range unless `holds`.
+void require(std::string_view name, double value, bool holds, std::string_view range);
 
 }  // namespace detail
 }  // namespace kolam::optim
