@@ -4,37 +4,13 @@
 
 #include <kolam/core/array/array.hpp>
 #include <kolam/core/array/host_tensor.hpp>
+#include <kolam/core/array/slice_copy.hpp>
 
-#include <cstring>
 #include <vector>
 
 namespace kolam {
 
 namespace detail {
-
-/// Copies a slice of up to four dimensions into packed row-major memory, run by run.
-template <class T>
-void pack_slice(const T* source, const Extents& global,
-                const std::array<Slice, Extents::max_dimensions>& slices, int dimension,
-                T*& target) {
-  const Slice& slice = slices[static_cast<std::size_t>(dimension)];
-  std::int64_t stride = 1;
-  bool rest_is_whole = true;
-  for (int i = dimension + 1; i < global.dimensions(); ++i) {
-    stride *= global[i];
-    rest_is_whole = rest_is_whole && slices[static_cast<std::size_t>(i)].length == global[i];
-  }
-  if (rest_is_whole) {
-    const std::int64_t count = slice.length * stride;
-    if (count == 0) return;
-    std::memcpy(target, source + slice.begin * stride, static_cast<std::size_t>(count) * sizeof(T));
-    target += count;
-    return;
-  }
-  for (std::int64_t i = 0; i < slice.length; ++i) {
-    pack_slice(source + (slice.begin + i) * stride, global, slices, dimension + 1, target);
-  }
-}
 
 template <class T, int Dimensions>
 struct PointerTo {
@@ -77,12 +53,10 @@ auto device_put(RankContext& context, const HostTensor<T>& host) {
   if (count == 0) return array;
   if constexpr (device_memory_is_host_accessible) {
     context.space().fence();
-    T* target = array.view().data();
-    detail::pack_slice(host.data, host.extents, slices, 0, target);
+    pack_slice(host.data, sizeof(T), host.extents, slices, array.view().data());
   } else {
     std::vector<T> packed(static_cast<std::size_t>(count));
-    T* target = packed.data();
-    detail::pack_slice(host.data, host.extents, slices, 0, target);
+    pack_slice(host.data, sizeof(T), host.extents, slices, packed.data());
     Kokkos::deep_copy(
         context.space(), Vector<T>(array.view().data(), packed.size()),
         Kokkos::View<const T*, Kokkos::HostSpace, Unmanaged>(packed.data(), packed.size()));

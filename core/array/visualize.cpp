@@ -74,7 +74,7 @@ std::string range_text(const Slice& slice) {
 
 std::string line(const std::vector<std::size_t>& widths, std::size_t margin) {
   std::string text(margin, ' ');
-  for (const std::size_t width : widths) text += "+" + std::string(width + 2, '-');
+  for (const std::size_t width : widths) text += fmt::format("+{:-<{}}", "", width + 2);
   return text + "+\n";
 }
 
@@ -105,7 +105,7 @@ std::string visualize_sharding(const NamedSharding& sharding, const Extents& ext
   }
   text = text.substr(0, text.find_last_not_of(' ') + 1) + "\n" + line(widths, margin);
   for (std::size_t row = 0; row < grid.rows.size(); ++row) {
-    text += fmt::format("{:>{}}", is_matrix ? range_text(grid.rows[row]) + " " : "", margin);
+    if (is_matrix) text += fmt::format("{:>{}} ", range_text(grid.rows[row]), margin - 1);
     for (std::size_t column = 0; column < grid.columns.size(); ++column) {
       text += fmt::format("| {:^{}} ", cell_text(grid.cells[row][column]), widths[column]);
     }

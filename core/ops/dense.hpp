@@ -12,6 +12,7 @@
 ///   are summed over those axes before the bias is added.
 #pragma once
 
+#include <kolam/core/kernels/bias.hpp>
 #include <kolam/core/ops/record.hpp>
 
 namespace kolam::ops {
