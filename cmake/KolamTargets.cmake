@@ -13,6 +13,8 @@ target_compile_options(kolam_build_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow
   $<$<BOOL:${KOLAM_WARNINGS_AS_ERRORS}>:-Werror>
   $<$<BOOL:${KOLAM_NATIVE}>:-march=native>
+  # g++ 12 warns falsely about "literal" + std::string (GCC bug 105651).
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
 )
 if(KOLAM_SANITIZE)
   target_compile_options(kolam_build_flags INTERFACE -fsanitize=${KOLAM_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

@@ -9,11 +9,11 @@
 /// that reach each rank's copy of the result.
 #pragma once
 
+#include <kolam/core/array/slice_copy.hpp>
 #include <kolam/core/ops/record.hpp>
 #include <kolam/core/ops/scale.hpp>
 #include <kolam/parallel/rank.hpp>
 
-#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -145,29 +145,6 @@ auto pmean(const Gradients<T, From>& gradients, std::string_view label = "gradie
   return detail::reduce_gradients<Over>(gradients, ReduceOperation::mean, label);
 }
 
-namespace detail {
-
-/// Puts a packed slice back into its place in the global array.
-template <class T>
-void unpack_slice(const T*& source, const Extents& global,
-                  const std::array<Slice, Extents::max_dimensions>& slices, int dimension,
-                  T* target) {
-  const Slice& slice = slices[static_cast<std::size_t>(dimension)];
-  std::int64_t stride = 1;
-  for (int i = dimension + 1; i < global.dimensions(); ++i) stride *= global[i];
-  if (dimension + 1 == global.dimensions()) {
-    if (slice.length == 0) return;
-    std::memcpy(target + slice.begin, source, static_cast<std::size_t>(slice.length) * sizeof(T));
-    source += slice.length;
-    return;
-  }
-  for (std::int64_t i = 0; i < slice.length; ++i) {
-    unpack_slice(source, global, slices, dimension + 1, target + (slice.begin + i) * stride);
-  }
-}
-
-}  // namespace detail
-
 /// The whole array in host memory, row-major, on every rank. One allgather over the axes that split
 /// the array; slices may be uneven. Every rank must call it.
 template <class DataType, Placement Where>
@@ -207,13 +184,9 @@ auto gather(const BasicArray<DataType, Where>& array, std::string_view label = "
 
   std::vector<T> whole(static_cast<std::size_t>(array.extents().count()));
   for (std::size_t i = 0; i < group.size(); ++i) {
-    const T* source = host.data() + static_cast<std::int64_t>(i) * block;
-    if constexpr (BasicArray<DataType, Where>::dimensions == 0) {
-      whole[0] = *source;
-    } else {
-      detail::unpack_slice(source, array.extents(), sharding.slices(array.extents(), group[i]), 0,
-                           whole.data());
-    }
+    const T* const packed = host.data() + static_cast<std::int64_t>(i) * block;
+    unpack_slice(packed, sizeof(T), array.extents(), sharding.slices(array.extents(), group[i]),
+                 whole.data());
   }
   return whole;
 }

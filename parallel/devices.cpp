@@ -4,9 +4,11 @@
 #include <hwloc.h>
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 #include <kolam/core/error.hpp>
 
 #include <algorithm>
+#include <fstream>
 #include <memory>
 
 namespace kolam {
@@ -57,6 +59,20 @@ DeviceInfo device_of(hwloc_topology_t topology, hwloc_obj_t core, hwloc_const_bi
   return device;
 }
 
+/// Physical memory, or the limit of the control group where that is lower. Not hwloc's figure: in
+/// some virtual machines it counts one node of several.
+std::int64_t usable_memory() {
+  std::int64_t bytes = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  std::int64_t limit = 0;
+  for (const char* path :
+       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    // "max" is no number: no limit.
+    std::ifstream file(path);
+    if (file >> limit && limit > 0) bytes = std::min(bytes, limit);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 MachineInfo find_machine() {
@@ -77,8 +93,7 @@ MachineInfo find_machine() {
     machine.devices.back().index = static_cast<int>(machine.devices.size()) - 1;
   }
   hwloc_bitmap_free(allowed);
-  machine.memory_bytes =
-      static_cast<std::int64_t>(hwloc_get_root_obj(topology.get())->total_memory);
+  machine.memory_bytes = usable_memory();
   if (machine.devices.empty()) {
     throw ConfigurationError("hwloc found no core that this process may use; check its affinity");
   }

@@ -1,0 +1,193 @@
+// `kolam study`: one device against all of them, automatically and explicitly.
+#include <fmt/format.h>
+#include <kolam/core/data/fashion_mnist.hpp>
+#include <kolam/core/error.hpp>
+#include <kolam/models/shared_block_mlp.hpp>
+#include <kolam/parallel/environment.hpp>
+
+#include <cstdlib>
+#include <memory>
+
+#include "command.hpp"
+#include "study/study.hpp"
+#include "terminal/progress.hpp"
+#include "terminal/text.hpp"
+
+namespace kolam::app {
+
+namespace {
+
+struct StudyArguments {
+  std::string preset = "quick";
+  std::vector<std::pair<std::string, std::string>> given;
+};
+
+StudyOptions options_of(const StudyArguments& arguments) {
+  StudyOptions options = study_preset(arguments.preset);
+  for (const auto& [name, text] : arguments.given) set_study_option(options, name, text);
+  return options;
+}
+
+data::Dataset load_data(const StudyOptions& options) {
+  data::Location location;
+  if (options.data) location.folder = *options.data;
+  data::Dataset dataset = data::load_fashion_mnist(data::Split::train, location);
+  data::check_labels(dataset, options.classes.value_or(dataset.class_count()));
+  return dataset;
+}
+
+Workload workload_of(const data::Dataset& dataset, const StudyOptions& options) {
+  const char* folder = std::getenv("KOLAM_DATA");
+  const bool is_own = options.data.has_value() || (folder != nullptr && *folder != '\0');
+  Workload workload;
+  workload.dataset = is_own ? "IDX files" : "Fashion-MNIST";
+  workload.source = dataset.source().string();
+  workload.examples = dataset.count();
+  workload.rows = dataset.rows();
+  workload.columns = dataset.columns();
+  workload.classes = dataset.class_count();
+  workload.parameters = models::SharedBlockMlp<models::DataParallel>::parameter_count(
+      {.inputs = dataset.features(),
+       .width = options.width,
+       .classes = options.classes.value_or(dataset.class_count()),
+       .repeats = options.repeats});
+  workload.gradient_bytes =
+      checked_product(workload.parameters, options.precision == Precision::f32 ? 4 : 8);
+  return workload;
+}
+
+void check_examples(const data::Dataset& dataset, const StudyOptions& options, int devices) {
+  const std::int64_t needed = examples_needed(options, devices);
+  if (needed <= dataset.count()) return;
+  throw DataError(
+      fmt::format("{} batches of {} examples on each of {} devices need {} examples, the data set "
+                  "has {}; lower "
+                  "--batches, --batch-per-device or --devices",
+                  options.batches, options.batch_per_device, devices, with_thousands(needed),
+                  with_thousands(dataset.count())));
+}
+
+RunResult shown_run(Session& session, const data::Dataset& dataset, const StudyOptions& options,
+                    int devices, Path path, const std::string& name) {
+  Progress progress;
+  const auto show = [&](std::int64_t done, std::int64_t all) {
+    if (!progress.is_shown()) return;
+    progress.show(fmt::format("{}: step {} of {}", name, done, all));
+  };
+  return measure_run(session, dataset, options, devices, path, show);
+}
+
+void print(const std::string& text) {
+  fmt::print("{}\n", text);
+  std::fflush(stdout);
+}
+
+int refuse_one_device() {
+  fmt::print(
+      stderr,
+      "kolam: the study compares one device with several, and this run has 1; give --devices "
+      "2 to let two devices share the core, or take a machine with more cores\n");
+  return ExitCode::usage;
+}
+
+int run_study(const StudyOptions& options) {
+  refuse_unknown_environment();
+  if (options.report) prepare_report_folder(*options.report);
+  const data::Dataset dataset = load_data(options);
+  Session session({.devices = options.devices,
+                   .memory_limit = options.memory_limit,
+                   .deadline = options.deadline});
+  const int devices = session.device_count();
+  const bool is_shared = session.devices().front().is_shared;
+  check_examples(dataset, options, devices);
+
+  print(devices_text(session.devices()));
+  if (devices < 2) return refuse_one_device();
+  if (is_shared) {
+    fmt::print(stderr,
+               "kolam: warning: {} devices share {} cores, so they cannot be faster than the cores "
+               "are\n",
+               devices, session.machine().devices.size());
+  }
+  const Workload workload = workload_of(dataset, options);
+  print(workload_text(workload, options, devices));
+
+  const RunResult baseline = shown_run(session, dataset, options, 1, Path::automatic, "one device");
+  print(run_text("One device", baseline));
+  print(mesh_text(session.devices()));
+  print(placement_text(workload, options, devices));
+
+  const std::string all = fmt::format("{} devices", devices);
+  const RunResult automatic =
+      shown_run(session, dataset, options, devices, Path::automatic, all + ", automatic");
+  print(run_text(all + ", automatic (only the placements changed)", automatic));
+  const RunResult mapped =
+      shown_run(session, dataset, options, devices, Path::explicit_map, all + ", explicit");
+
+  const Comparison comparison = compare(baseline, automatic, mapped, workload, options, is_shared);
+  print(comparison_text(baseline, automatic, comparison));
+  print(run_text(all + ", explicit (shard_map and pmean)", mapped));
+  print(paths_text(automatic, mapped, comparison));
+  if (options.report) {
+    const auto path = *options.report / "results.json";
+    write_whole(path, results_json(session.devices(), workload, options, baseline, automatic,
+                                   mapped, comparison));
+    fmt::print("Every figure is in {}\n", path.string());
+  }
+  return ExitCode::success;
+}
+
+constexpr const char* description =
+    "Trains the shared-block MLP on Fashion-MNIST on one device, then on all of them: first\n"
+    "automatically (only the placements change), then explicitly (shard_map and pmean).\n"
+    "Says what the other devices brought.\n\n"
+    "Example: kolam study --preset quick --repeats 32 --report out";
+
+}  // namespace
+
+std::function<int()> add_study_command(CLI::App& program) {
+  const auto arguments = std::make_shared<StudyArguments>();
+  CLI::App* const command = program.add_subcommand("study", "One device against all of them");
+  command->description(description);
+  command
+      ->add_option("--preset", arguments->preset,
+                   "quick (width 512, 16 repeats, batch 256) or codelab (1024, 128, 1024)")
+      ->type_name("NAME")
+      ->capture_default_str();
+  const auto add = [&](const std::string& name, const char* type, const char* help) {
+    // Text, not a number: CLI11's own conversion depends on the locale.
+    command
+        ->add_option_function<std::string>(
+            name,
+            [arguments, name](const std::string& text) {
+              arguments->given.emplace_back(name, text);
+              StudyOptions checked;
+              set_study_option(checked, name, text);
+            },
+            help)
+        ->type_name(type)
+        ->expected(1);
+  };
+  add("--devices", "N", "CPU devices, also more than there are cores (one per core)");
+  add("--width", "N", "units of the repeated block (by preset)");
+  add("--repeats", "N", "repeats of the block (by preset)");
+  add("--mix", "X", "share of the block in each repeat (0.1)");
+  add("--batch-per-device", "N", "examples per device and step (by preset)");
+  add("--batches", "N", "batches that the steps take in turn (8)");
+  add("--warmup", "N", "steps before measuring (4)");
+  add("--steps", "N", "steps per measurement (15)");
+  add("--measurements", "N", "measurements, of which the median counts (3)");
+  add("--learning-rate", "X", "of AdamW (0.0003)");
+  add("--weight-decay", "X", "of AdamW (0.0001)");
+  add("--seed", "N", "of start values and shuffling (1)");
+  add("--gelu", "FORM", "tanh or exact (tanh)");
+  add("--precision", "TYPE", "f32 or f64 (f32)");
+  add("--classes", "N", "outputs of the model (classes of the data)");
+  add("--data", "DIR", "folder of IDX files (searched: see README)");
+  add("--memory-limit", "BYTES", "per device, with K, M, G or T (its share of all)");
+  add("--deadline", "SECONDS", "longest wait in a collective (60)");
+  add("--report", "DIR", "also writes DIR/results.json (nothing is written)");
+  return [arguments] { return run_study(options_of(*arguments)); };
+}
+
+}  // namespace kolam::app
