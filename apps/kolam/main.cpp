@@ -22,6 +22,19 @@ int report(std::string message, int code) {
   return code;
 }
 
+using Commands = std::vector<std::pair<std::string, std::function<int()>>>;
+
+/// CLI11 would only say that a command is missing.
+void refuse_unknown_command(int argc, char** argv, const Commands& commands) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::string names;
+  for (const auto& [name, command] : commands) {
+    if (name == argv[1]) return;
+    names += fmt::format("{}{}", names.empty() ? "" : " or ", name);
+  }
+  throw kolam::ConfigurationError(fmt::format("\"{}\" is no command; expected {}", argv[1], names));
+}
+
 int run(int argc, char** argv) {
   CLI::App program(
       "kolam trains neural networks across devices.\n\n"
@@ -29,10 +42,11 @@ int run(int argc, char** argv) {
   program.name("kolam");
   program.set_version_flag("--version", "kolam " KOLAM_VERSION);
   program.require_subcommand(1);
-  const std::vector<std::pair<std::string, std::function<int()>>> commands = {
+  const Commands commands = {
       {"devices", kolam::app::add_devices_command(program)},
       {"study", kolam::app::add_study_command(program)},
   };
+  refuse_unknown_command(argc, argv, commands);
   try {
     program.parse(argc, argv);
   } catch (const CLI::Success& wish) {

@@ -138,9 +138,9 @@ int run_study(const StudyOptions& options) {
 }
 
 constexpr const char* description =
-    "Trains the shared-block MLP on Fashion-MNIST on one device, then on all of them: first\n"
-    "automatically (only the placements change), then explicitly (shard_map and pmean).\n"
-    "Says what the other devices brought.\n\n"
+    "Trains the shared-block MLP on Fashion-MNIST on one device, then on all of them:\n"
+    "first automatically (only the placements change), then explicitly (shard_map and\n"
+    "pmean). Says what the other devices brought.\n\n"
     "Example: kolam study --preset quick --repeats 32 --report out";
 
 }  // namespace
@@ -148,10 +148,11 @@ constexpr const char* description =
 std::function<int()> add_study_command(CLI::App& program) {
   const auto arguments = std::make_shared<StudyArguments>();
   CLI::App* const command = program.add_subcommand("study", "One device against all of them");
+  command->get_formatter()->column_width(26);
   command->description(description);
   command
       ->add_option("--preset", arguments->preset,
-                   "quick (width 512, 16 repeats, batch 256) or codelab (1024, 128, 1024)")
+                   "quick: 512 wide, 16 repeats, batch 256;\ncodelab: 1024, 128, 1024")
       ->type_name("NAME")
       ->capture_default_str();
   const auto add = [&](const std::string& name, const char* type, const char* help) {
@@ -166,9 +167,10 @@ std::function<int()> add_study_command(CLI::App& program) {
             },
             help)
         ->type_name(type)
-        ->expected(1);
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   };
-  add("--devices", "N", "CPU devices, also more than there are cores (one per core)");
+  add("--devices", "N", "devices, also more than cores (one per core)");
   add("--width", "N", "units of the repeated block (by preset)");
   add("--repeats", "N", "repeats of the block (by preset)");
   add("--mix", "X", "share of the block in each repeat (0.1)");
