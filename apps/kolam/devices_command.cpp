@@ -107,9 +107,10 @@ int run_devices() {
 std::function<int()> add_devices_command(CLI::App& program) {
   CLI::App* const command =
       program.add_subcommand("devices", "Devices, Kokkos, and the speed of matrix products");
-  command->description(
-      "Lists the devices with their cores, the Kokkos version and back end, and the GEMM\n"
-      "backends with their measured speed. Warns about a slow BLAS, with the remedy.\n\n"
+  command->footer(
+      "Lists the devices with their cores, the Kokkos version and back end, and the\n"
+      "GEMM backends with their measured speed. Warns about a slow BLAS, with the\n"
+      "remedy.\n\n"
       "Example: kolam devices");
   return run_devices;
 }

@@ -137,7 +137,7 @@ int run_study(const StudyOptions& options) {
   return ExitCode::success;
 }
 
-constexpr const char* description =
+constexpr const char* explanation =
     "Trains the shared-block MLP on Fashion-MNIST on one device, then on all of them:\n"
     "first automatically (only the placements change), then explicitly (shard_map and\n"
     "pmean). Says what the other devices brought.\n\n"
@@ -149,7 +149,7 @@ std::function<int()> add_study_command(CLI::App& program) {
   const auto arguments = std::make_shared<StudyArguments>();
   CLI::App* const command = program.add_subcommand("study", "One device against all of them");
   command->get_formatter()->column_width(26);
-  command->description(description);
+  command->footer(explanation);
   command
       ->add_option("--preset", arguments->preset,
                    "quick: 512 wide, 16 repeats, batch 256;\ncodelab: 1024, 128, 1024")
