@@ -99,28 +99,24 @@ constexpr Workload codelab{1024, 128, 1024};
 constexpr Workload quick_one{512, 16, 256};
 constexpr Workload quick_two{512, 16, 512};
 
-BENCHMARK_CAPTURE(steps, codelab / 1_device, codelab, 1, false)
-    ->UseRealTime()
-    ->Iterations(2)
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(steps, codelab / 2_devices_automatic, codelab, 2, false)
-    ->UseRealTime()
-    ->Iterations(2)
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(steps, codelab / 2_devices_explicit, codelab, 2, true)
-    ->UseRealTime()
-    ->Iterations(2)
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(steps, quick / 1_device, quick_one, 1, false)
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(steps, quick / 2_devices_automatic, quick_two, 2, false)
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(steps, quick / 2_devices_explicit, quick_two, 2, true)
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
+void add(const char* name, const Workload& workload, int devices, bool is_explicit) {
+  benchmark::RegisterBenchmark(
+      name, [=](benchmark::State& state) { steps(state, workload, devices, is_explicit); })
+      ->UseRealTime()
+      ->Unit(benchmark::kMillisecond);
+}
 
 }  // namespace
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  add("step/quick/1_device", quick_one, 1, false);
+  add("step/quick/2_devices_automatic", quick_two, 2, false);
+  add("step/quick/2_devices_explicit", quick_two, 2, true);
+  add("step/codelab/1_device", codelab, 1, false);
+  add("step/codelab/2_devices_automatic", codelab, 2, false);
+  add("step/codelab/2_devices_explicit", codelab, 2, true);
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
