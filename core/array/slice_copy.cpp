@@ -37,20 +37,20 @@ void for_each_run(const Extents& global, const Slices& slices, Run run) {
 void pack_slice(const void* global_data, std::size_t element_size, const Extents& global,
                 const Slices& slices, void* packed) {
   for_each_run(global, slices, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
-    std::memcpy(static_cast<std::byte*>(packed) + static_cast<std::size_t>(to) * element_size,
-                static_cast<const std::byte*>(global_data) +
-                    static_cast<std::size_t>(from) * element_size,
-                static_cast<std::size_t>(count) * element_size);
+    std::memcpy(
+        static_cast<std::byte*>(packed) + static_cast<std::size_t>(to) * element_size,
+        static_cast<const std::byte*>(global_data) + static_cast<std::size_t>(from) * element_size,
+        static_cast<std::size_t>(count) * element_size);
   });
 }
 
 void unpack_slice(const void* packed, std::size_t element_size, const Extents& global,
                   const Slices& slices, void* global_data) {
   for_each_run(global, slices, [&](std::int64_t to, std::int64_t from, std::int64_t count) {
-    std::memcpy(static_cast<std::byte*>(global_data) + static_cast<std::size_t>(to) * element_size,
-                static_cast<const std::byte*>(packed) +
-                    static_cast<std::size_t>(from) * element_size,
-                static_cast<std::size_t>(count) * element_size);
+    std::memcpy(
+        static_cast<std::byte*>(global_data) + static_cast<std::size_t>(to) * element_size,
+        static_cast<const std::byte*>(packed) + static_cast<std::size_t>(from) * element_size,
+        static_cast<std::size_t>(count) * element_size);
   });
 }
 

@@ -1,5 +1,6 @@
 /// \file
-/// Runs a function on every rank, under a watchdog: a test that hangs ends the program with its name.
+/// Runs a function on every rank, under a watchdog: a test that hangs ends the program with its
+/// name.
 ///
 /// The suite in `collectives.cpp` knows `run_on_ranks` only. To run it over another communicator,
 /// link it with another definition of that function.
