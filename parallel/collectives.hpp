@@ -191,6 +191,20 @@ auto gather(const BasicArray<DataType, Where>& array, std::string_view label = "
   return whole;
 }
 
+namespace detail {
+
+template <class T, Placement Where>
+T host_copy(const BasicArray<T, Where>& scalar) {
+  scalar.context().space().fence();
+  T host{};
+  const Kokkos::View<T, Kokkos::HostSpace, Unmanaged> target(&host);
+  Kokkos::deep_copy(scalar.context().space(), target, scalar.view());
+  scalar.context().space().fence();
+  return host;
+}
+
+}  // namespace detail
+
 /// A number on the host. Only a value that every rank has alike can be read this way.
 template <class T, Placement Where>
 T value(const BasicArray<T, Where>& scalar) {
@@ -199,12 +213,23 @@ T value(const BasicArray<T, Where>& scalar) {
   static_assert(
       Where.varying.empty(),
       "kolam value: the number differs between ranks; reduce it first with pmean or psum");
-  scalar.context().space().fence();
-  T host{};
-  const Kokkos::View<T, Kokkos::HostSpace, Unmanaged> target(&host);
-  Kokkos::deep_copy(scalar.context().space(), target, scalar.view());
-  scalar.context().space().fence();
-  return host;
+  return detail::host_copy(scalar);
+}
+
+/// This rank's own part of a number, on the host; no communication. To count over many steps and
+/// sum once at the end, with `sum_of_parts`.
+template <class T, Placement Where>
+T local_value(const BasicArray<T, Where>& scalar) {
+  return detail::host_copy(scalar);
+}
+
+/// The sum of the parts that the ranks along the axes counted on their own; every rank must call it
+/// and gets the same bits.
+template <Axes Over, class T>
+T sum_of_parts(RankContext& context, T part, std::string_view label) {
+  BasicArray<T, placement_of<Pending<Over>>> scalar(context, {});
+  Kokkos::deep_copy(context.space(), scalar.view(), part);
+  return value(psum<Over>(scalar, label));
 }
 
 }  // namespace kolam

@@ -2,11 +2,16 @@
 #include <fmt/format.h>
 #include <kolam/core/kernels/blas_threads.hpp>
 #include <kolam/core/kernels/gemm.hpp>
+#include <kolam/parallel/communication_model.hpp>
+#include <kolam/parallel/environment.hpp>
 #include <kolam/parallel/session.hpp>
+#include <kolam/parallel/topology.hpp>
 
 #include <cstdlib>
+#include <memory>
 
 #include "command.hpp"
+#include "numbers.hpp"
 #include "study/study.hpp"
 #include "terminal/text.hpp"
 
@@ -35,23 +40,56 @@ std::vector<GemmRate> measure_backends() {
   return rates;
 }
 
-std::string gemm_text(const std::vector<GemmRate>& rates, kernels::GemmBackend chosen) {
-  Table table("Matrix products (512 x 512 x 512, one core, GFLOP/s)",
-              {"backend", "f32", "f64", "carries"});
+Section gemm_section(const std::vector<GemmRate>& rates, kernels::GemmBackend chosen) {
+  Table table{{"backend", "f32", "f64", "carries"}, {}};
   for (const GemmRate& rate : rates) {
     const bool is_kernels = rate.backend == kernels::GemmBackend::kokkos_kernels;
     std::string carries = rate.backend == chosen ? "f32" : "";
     if (is_kernels) carries += carries.empty() ? "f64" : ", f64";
-    table.add({std::string(kernels::name_of(rate.backend)), short_number(rate.f32),
-               rate.f64 > 0 ? short_number(rate.f64) : "-", carries});
+    table.rows.push_back({std::string(kernels::name_of(rate.backend)), short_number(rate.f32),
+                          rate.f64 > 0 ? short_number(rate.f64) : "-", carries});
   }
-  const char* forced = std::getenv("KOLAM_GEMM");
-  return table.text() +
-         (forced == nullptr
-              ? fmt::format("  f32 takes {}: the default of this build. KOLAM_GEMM overrides it.\n",
-                            kernels::name_of(chosen))
-              : fmt::format("  f32 takes {}, because KOLAM_GEMM says so.\n",
-                            kernels::name_of(chosen)));
+  const char* reason = std::getenv("KOLAM_GEMM") == nullptr
+                           ? "the default of this build; KOLAM_GEMM overrides it."
+                           : "because KOLAM_GEMM says so.";
+  return {"Matrix products (512 x 512 x 512, one core, GFLOP/s)",
+          {table, Paragraph{fmt::format("f32 takes {}: {}", kernels::name_of(chosen), reason)}}};
+}
+
+/// Times of an allreduce over all devices.
+struct MeasuredLinks {
+  CommunicationModel model{0, {{1, 1}}};
+  double gradient_seconds = 0;
+};
+
+MeasuredLinks measure_links(Session& session, std::int64_t gradient_bytes) {
+  MeasuredLinks links;
+  session.run(Mesh{{"data", session.device_count()}}, [&](Rank& rank) {
+    const CommunicationModel model = measure_communication(rank, "data");
+    const double seconds = measure_allreduce(rank, "data", gradient_bytes);
+    if (rank.rank() == 0) links = {model, seconds};
+  });
+  return links;
+}
+
+Section links_section(const Topology& topology, const MeasuredLinks& links,
+                      std::int64_t gradient_bytes, int devices) {
+  Table table{{"allreduce of", "ms", "GB/s"}, {}};
+  for (const CommunicationModel::Point& point : links.model.bandwidth()) {
+    const double seconds = links.model.allreduce_seconds(point.bytes);
+    table.rows.push_back({bytes_text(static_cast<double>(point.bytes)),
+                          fmt::format("{:.3f}", 1000 * seconds),
+                          fmt::format("{:.1f}", static_cast<double>(point.bytes) / seconds / 1e9)});
+  }
+  const Link* const slowest = slowest_link(topology);
+  const double milliseconds = 1000 * links.gradient_seconds;
+  const std::string meaning = fmt::format(
+      "The slowest link between devices is {} ({}). An allreduce of {} of gradients takes {:.3f} "
+      "ms over it: for communication to stay below 10 % of a step, the step must compute for at "
+      "least {} ms.",
+      slowest->name, slowest->meaning, bytes_text(static_cast<double>(gradient_bytes)),
+      milliseconds, short_number(9 * milliseconds));
+  return {fmt::format("Communication of {} devices", devices), {table, Paragraph{meaning}}};
 }
 
 /// OpenBLAS' own name for kernels that fit this processor.
@@ -87,17 +125,30 @@ std::string blas_warning(const std::vector<GemmRate>& rates) {
       short_number(blas), short_number(best), remedy);
 }
 
-int run_devices() {
-  const Session session;
+void show(const Section& section) {
+  fmt::print("{}", to_text(section));
+}
+
+int run_devices(std::int64_t gradient_bytes) {
+  refuse_unknown_environment();
+  Session session;
+  const Topology topology = cpu_topology(session.devices());
+  show(devices_section(session.devices(), draw(topology)));
+  if (const std::optional<Topology> gpus = gpu_topology()) {
+    show({"GPUs (this build computes on CPU cores)", {Drawing{draw(*gpus)}}});
+  }
+  show({"Library",
+        {List{{{"memory per device", bytes_text(static_cast<double>(session.memory_limit()))},
+               {"Kokkos", compat::kokkos_version()},
+               {"back end", ExecutionSpace::name()},
+               {"BLAS", kernels::blas_library()}}}}});
+  if (session.device_count() > 1) {
+    show(links_section(topology, measure_links(session, gradient_bytes), gradient_bytes,
+                       session.device_count()));
+  }
   kernels::use_one_blas_thread();
-  fmt::print("{}\n", devices_text(session.devices()));
-  fmt::print("{}\n", listing("Library", {{"memory per device",
-                                          bytes_text(static_cast<double>(session.memory_limit()))},
-                                         {"Kokkos", compat::kokkos_version()},
-                                         {"back end", ExecutionSpace::name()},
-                                         {"BLAS", kernels::blas_library()}}));
   const std::vector<GemmRate> rates = measure_backends();
-  fmt::print("{}", gemm_text(rates, session.gemm_backend()));
+  show(gemm_section(rates, session.gemm_backend()));
   fmt::print(stderr, "{}", blas_warning(rates));
   return ExitCode::success;
 }
@@ -106,13 +157,22 @@ int run_devices() {
 
 std::function<int()> add_devices_command(CLI::App& program) {
   CLI::App* const command =
-      program.add_subcommand("devices", "Devices, Kokkos, and the speed of matrix products");
+      program.add_subcommand("devices", "Devices, how they are connected, and how fast they are");
+  command->get_formatter()->column_width(26);
+  // The gradients of the codelab's network, in full.
+  const auto bytes = std::make_shared<std::int64_t>(7450664);
+  command
+      ->add_option_function<std::string>(
+          "--gradients",
+          [bytes](const std::string& text) { *bytes = parse_bytes("--gradients", text); },
+          "size to judge the links by, with K, M or G\n(those of the codelab's network, 7.1 MiB)")
+      ->type_name("BYTES");
   command->footer(
-      "Lists the devices with their cores, the Kokkos version and back end, and the\n"
-      "GEMM backends with their measured speed. Warns about a slow BLAS, with the\n"
-      "remedy.\n\n"
-      "Example: kolam devices");
-  return run_devices;
+      "Lists the devices with their cores, draws how they are connected and says what\n"
+      "that means for the gradients of a step, and measures matrix products. Warns\n"
+      "about a slow BLAS, with the remedy.\n\n"
+      "Example: kolam devices --gradients 64M");
+  return [bytes] { return run_devices(*bytes); };
 }
 
 }  // namespace kolam::app

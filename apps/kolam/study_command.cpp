@@ -4,7 +4,9 @@
 #include <kolam/core/error.hpp>
 #include <kolam/models/shared_block_mlp.hpp>
 #include <kolam/parallel/environment.hpp>
+#include <kolam/parallel/topology.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -77,10 +79,32 @@ RunResult shown_run(Session& session, const data::Dataset& dataset, const StudyO
   return measure_run(session, dataset, options, devices, path, show);
 }
 
-void print(const std::string& text) {
-  fmt::print("{}\n", text);
-  std::fflush(stdout);
+/// Latency and bandwidth of the mesh of all devices.
+CommunicationModel measure_mesh(Session& session, std::int64_t gradient_bytes) {
+  // Of the memory that a device may take, the measurement takes a half at most.
+  const std::int64_t largest = std::min(
+      std::clamp<std::int64_t>(4 * gradient_bytes, 1 << 20, 64 << 20), session.memory_limit() / 2);
+  CommunicationModel model{0, {{1, 1}}};
+  session.run(Mesh{{"data", session.device_count()}}, [&](Rank& rank) {
+    const CommunicationModel measured = measure_communication(rank, "data", largest);
+    if (rank.rank() == 0) model = measured;
+  });
+  return model;
 }
+
+/// Prints sections as they come, and keeps them for the report.
+class Show {
+ public:
+  void operator()(Section section) {
+    fmt::print("{}", to_text(section));
+    std::fflush(stdout);
+    sections_.push_back(std::move(section));
+  }
+  const std::vector<Section>& sections() const { return sections_; }
+
+ private:
+  std::vector<Section> sections_;
+};
 
 int refuse_one_device() {
   fmt::print(
@@ -88,6 +112,43 @@ int refuse_one_device() {
       "kolam: the study compares one device with several, and this run has 1; give --devices "
       "2 to let two devices share the core, or take a machine with more cores\n");
   return ExitCode::usage;
+}
+
+/// The runs on one device and on all of them, and what they mean.
+void run_all(Session& session, const data::Dataset& dataset, Study& study, Show& show) {
+  const StudyOptions& options = study.options;
+  const int devices = study.device_count();
+  study.baseline = shown_run(session, dataset, options, 1, Path::automatic, "one device");
+  show(run_section("One device", study.baseline));
+  show(mesh_section(study));
+  show(placement_section(study));
+
+  study.communication = measure_mesh(session, study.workload.gradient_bytes);
+  const std::string all = fmt::format("{} devices", devices);
+  study.automatic =
+      shown_run(session, dataset, options, devices, Path::automatic, all + ", automatic");
+  study.memory.peak_bytes = study.automatic.peak_bytes;
+  show(run_section(all + ", automatic (only the placements changed)", study.automatic));
+  study.mapped =
+      shown_run(session, dataset, options, devices, Path::explicit_map, all + ", explicit");
+
+  study.comparison = compare(study);
+  show(comparison_section(study));
+  show(run_section(all + ", explicit (shard_map and pmean)", study.mapped));
+  show(paths_section(study));
+  show(collectives_section(study));
+  show(memory_section(study));
+}
+
+void run_sweep(Session& session, const data::Dataset& dataset, Study& study, Show& show) {
+  {
+    Progress progress;
+    study.sweep = measure_sweep(session, dataset, study.options, study.device_count(),
+                                [&](std::int64_t global_batch) {
+                                  progress.show(fmt::format("batch sweep: {}", global_batch));
+                                });
+  }
+  show(sweep_section(study));
 }
 
 int run_study(const StudyOptions& options) {
@@ -101,7 +162,12 @@ int run_study(const StudyOptions& options) {
   const bool is_shared = session.devices().front().is_shared;
   check_examples(dataset, options, devices);
 
-  print(devices_text(session.devices()));
+  Study study;
+  study.options = options;
+  study.devices = session.devices();
+  study.topology = draw(cpu_topology(session.devices()));
+  Show show;
+  show(devices_section(study.devices, study.topology));
   if (devices < 2) return refuse_one_device();
   if (is_shared) {
     fmt::print(stderr,
@@ -109,38 +175,25 @@ int run_study(const StudyOptions& options) {
                "are\n",
                devices, session.machine().devices.size());
   }
-  const Workload workload = workload_of(dataset, options);
-  print(workload_text(workload, options, devices));
-
-  const RunResult baseline = shown_run(session, dataset, options, 1, Path::automatic, "one device");
-  print(run_text("One device", baseline));
-  print(mesh_text(session.devices()));
-  print(placement_text(workload, options, devices));
-
-  const std::string all = fmt::format("{} devices", devices);
-  const RunResult automatic =
-      shown_run(session, dataset, options, devices, Path::automatic, all + ", automatic");
-  print(run_text(all + ", automatic (only the placements changed)", automatic));
-  const RunResult mapped =
-      shown_run(session, dataset, options, devices, Path::explicit_map, all + ", explicit");
-
-  const Comparison comparison = compare(baseline, automatic, mapped, workload, options, is_shared);
-  print(comparison_text(baseline, automatic, comparison));
-  print(run_text(all + ", explicit (shard_map and pmean)", mapped));
-  print(paths_text(automatic, mapped, comparison));
+  study.workload = workload_of(dataset, options);
+  study.memory.estimate = estimate_run(dataset, options, Path::automatic);
+  study.memory.limit_bytes = session.memory_limit();
+  show(workload_section(study));
+  run_all(session, dataset, study, show);
+  if (!options.sweep.empty()) run_sweep(session, dataset, study, show);
   if (options.report) {
-    const auto path = *options.report / "results.json";
-    write_whole(path, results_json(session.devices(), workload, options, baseline, automatic,
-                                   mapped, comparison));
-    fmt::print("Every figure is in {}\n", path.string());
+    write_report(*options.report, study, show.sections());
+    fmt::print("The report is in {}, every figure in {}\n",
+               (*options.report / "report.html").string(),
+               (*options.report / "results.json").string());
   }
   return ExitCode::success;
 }
 
 constexpr const char* explanation =
-    "Trains the shared-block MLP on Fashion-MNIST on one device, then on all of them:\n"
-    "first automatically (only the placements change), then explicitly (shard_map and\n"
-    "pmean). Says what the other devices brought.\n\n"
+    "Trains the shared-block MLP on Fashion-MNIST on one device, then on all of them,\n"
+    "automatically and explicitly (shard_map and pmean). Says what the other devices\n"
+    "brought and what communication cost, and sweeps the batch.\n\n"
     "Example: kolam study --preset quick --repeats 32 --report out";
 
 }  // namespace
@@ -179,6 +232,8 @@ std::function<int()> add_study_command(CLI::App& program) {
   add("--warmup", "N", "steps before measuring (4)");
   add("--steps", "N", "steps per measurement (15)");
   add("--measurements", "N", "measurements, of which the median counts (3)");
+  add("--sweep", "LIST", "global batches, or none\n(256,512,1024,2048,4096)");
+  add("--sweep-steps", "N", "measured steps of each of them (3)");
   add("--learning-rate", "X", "of AdamW (0.0003)");
   add("--weight-decay", "X", "of AdamW (0.0001)");
   add("--seed", "N", "of start values and shuffling (1)");
@@ -188,7 +243,8 @@ std::function<int()> add_study_command(CLI::App& program) {
   add("--data", "DIR", "folder of IDX files (searched: see README)");
   add("--memory-limit", "BYTES", "per device, with K, M, G or T (its share of all)");
   add("--deadline", "SECONDS", "longest wait in a collective (60)");
-  add("--report", "DIR", "also writes DIR/results.json (nothing is written)");
+  add("--report", "DIR",
+      "also writes report.html, sweep.svg and\nresults.json there (nothing is written)");
   return [arguments] { return run_study(options_of(*arguments)); };
 }
 

@@ -38,7 +38,7 @@ struct NamedDimensions<P<Split...>> {
 /// Every rank passes the same global host memory and gets the slice that the policy gives it; no
 /// communication. The policy names every dimension: `P<"data", none>` for a matrix split by rows,
 /// `P<none, none>` for a replicated one.
-/// 	hrows ShapeError if `host` has another number of dimensions than the policy.
+/// \throws ShapeError if `host` has another number of dimensions than the policy.
 template <class Policy, class T>
 auto device_put(RankContext& context, const HostTensor<T>& host) {
   constexpr int dimensions = detail::NamedDimensions<Policy>::value;

@@ -31,22 +31,20 @@ void wait_for_all(Rank& rank, std::string_view label) {
   rank.communicator().barrier(rank.space(), {"data", label});
 }
 
-/// Median of a few allreduces of as many elements as there are gradients and the loss.
-template <class T>
-double measure_allreduce(Rank& rank, std::int64_t count) {
-  const Block block =
-      rank.arena().allocate(count * static_cast<std::int64_t>(sizeof(T)), "the measured allreduce");
-  const Vector<T> values(static_cast<T*>(block.data()), static_cast<std::size_t>(count));
-  kernels::fill(rank.space(), values, T(0));
-  std::vector<double> times;
-  for (int i = 0; i < 7; ++i) {
-    wait_for_all(rank, "study/before allreduce");
-    const auto begin = Clock::now();
-    rank.communicator().allreduce(rank.space(), {"data", "study/measured allreduce"},
-                                  ReduceOperation::sum, {values.data(), scalar_type_of<T>, count});
-    times.push_back(milliseconds_since(begin));
+/// The same sequence of collectives, traced several times: the median of each time.
+std::vector<CollectiveRecord> medians(const std::vector<std::vector<CollectiveRecord>>& steps) {
+  std::vector<CollectiveRecord> result = steps.front();
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    std::vector<double> seconds;
+    std::vector<double> waited;
+    for (const auto& step : steps) {
+      seconds.push_back(step.at(i).seconds);
+      waited.push_back(step.at(i).waited_seconds);
+    }
+    result[i].seconds = median(seconds);
+    result[i].waited_seconds = median(waited);
   }
-  return median(times);
+  return result;
 }
 
 /// What one rank does in a run.
@@ -86,19 +84,30 @@ class Trainer {
     const double accuracy = static_cast<double>(
         value(psum<"data">(ops::accuracy(model_(images_[last]), labels_[last]), "accuracy")));
     const std::int64_t peak = rank_.arena().peak_bytes();
-    const double allreduce = rank_.mesh().size() == 1
-                                 ? 0.0
-                                 : measure_allreduce<T>(rank_, model_.parameters().flat_size() + 1);
+    // Behind the digest, because these steps train on.
+    const std::string digest = model_.parameters().digest();
+    const std::vector<CollectiveRecord> collectives = trace_steps();
     if (rank_.rank() != 0) return;
     result.measurements = times;
     result.final_loss = last_loss_;
     result.final_accuracy = accuracy;
-    result.allreduce_milliseconds = allreduce;
     result.peak_bytes = peak;
-    result.digest = model_.parameters().digest();
+    result.digest = digest;
+    result.collectives = collectives;
   }
 
  private:
+  std::vector<CollectiveRecord> trace_steps() {
+    if (rank_.mesh().size() == 1) return {};
+    std::vector<std::vector<CollectiveRecord>> steps;
+    for (std::int64_t i = 0; i < std::min<std::int64_t>(options_.steps, 3); ++i) {
+      const CollectiveTrace trace(rank_);
+      step([](std::int64_t, std::int64_t) {});
+      steps.push_back(trace.records());
+    }
+    return medians(steps);
+  }
+
   void step(const Progress& progress) {
     const auto batch = static_cast<std::size_t>(done_ % options_.batches);
     const auto loss = Step{}(rank_, model_, optimizer_, images_[batch], labels_[batch]);
@@ -137,6 +146,31 @@ RunResult run_with(Session& session, const data::Dataset& dataset, const StudyOp
 }
 
 }  // namespace
+
+double RunResult::communication_milliseconds() const {
+  double seconds = 0;
+  for (const CollectiveRecord& record : collectives) seconds += record.seconds;
+  return 1000 * seconds;
+}
+
+double RunResult::waiting_milliseconds() const {
+  double seconds = 0;
+  for (const CollectiveRecord& record : collectives) seconds += record.waited_seconds;
+  return 1000 * seconds;
+}
+
+models::MemoryEstimate estimate_run(const data::Dataset& dataset, const StudyOptions& options,
+                                    Path path) {
+  return models::estimate_memory({.inputs = dataset.features(),
+                                  .width = options.width,
+                                  .classes = options.classes.value_or(dataset.class_count()),
+                                  .repeats = options.repeats},
+                                 {.rows = options.batch_per_device,
+                                  .element_bytes = options.precision == Precision::f32 ? 4 : 8,
+                                  .optimizer_buffers = 2,
+                                  .gradient_buffers = path == Path::automatic ? 1 : 2,
+                                  .batches = options.batches});
+}
 
 std::int64_t examples_needed(const StudyOptions& options, int devices) {
   return checked_product(options.batches, checked_product(options.batch_per_device, devices));

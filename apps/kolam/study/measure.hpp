@@ -3,7 +3,9 @@
 #pragma once
 
 #include <kolam/core/data/dataset.hpp>
+#include <kolam/models/memory_estimate.hpp>
 #include <kolam/parallel/session.hpp>
+#include <kolam/parallel/trace.hpp>
 
 #include <functional>
 #include <string>
@@ -29,13 +31,17 @@ struct RunResult {
   double final_loss = 0;
   /// Share of the last step's batch that is right after its update, 0 to 1.
   double final_accuracy = 0;
-  /// Milliseconds of one allreduce of the gradients, measured alone on the same mesh; 0 on 1
-  /// device.
-  double allreduce_milliseconds = 0;
+  /// Every collective of one step, as rank 0 saw it; none on one device.
+  std::vector<CollectiveRecord> collectives;
   /// Largest memory that a device held, in bytes.
   std::int64_t peak_bytes = 0;
-  /// SHA-256 of all parameters at the end.
+  /// SHA-256 of all parameters after the last measured step.
   std::string digest;
+
+  /// Of one step, spent in collectives, without waiting for other devices.
+  double communication_milliseconds() const;
+  /// Of one step, spent waiting for slower devices.
+  double waiting_milliseconds() const;
 };
 
 /// Trains on `devices` devices. All batches are put on the devices first; then `warmup` steps, then
@@ -46,6 +52,10 @@ struct RunResult {
 RunResult measure_run(Session& session, const data::Dataset& dataset, const StudyOptions& options,
                       int devices, Path path,
                       const std::function<void(std::int64_t, std::int64_t)>& progress);
+
+/// What a run needs per device, before it starts.
+models::MemoryEstimate estimate_run(const data::Dataset& dataset, const StudyOptions& options,
+                                    Path path);
 
 /// Examples that runs on up to `devices` devices need.
 std::int64_t examples_needed(const StudyOptions& options, int devices);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <kolam/core/error.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 
@@ -50,6 +51,19 @@ Setter folder(std::optional<std::filesystem::path> StudyOptions::*field) {
   };
 }
 
+/// `256,512`, or `none`.
+void set_sweep(StudyOptions& options, std::string_view name, const std::string& text) {
+  options.sweep.clear();
+  if (text == "none") return;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    options.sweep.push_back(parse_integer(name, text.substr(begin, comma - begin), 1, many));
+    begin = comma + 1;
+  }
+  std::sort(options.sweep.begin(), options.sweep.end());
+  options.sweep.erase(std::unique(options.sweep.begin(), options.sweep.end()), options.sweep.end());
+}
+
 const std::map<std::string_view, Setter>& setters() {
   using O = StudyOptions;
   static const std::map<std::string_view, Setter> all = {
@@ -61,6 +75,8 @@ const std::map<std::string_view, Setter>& setters() {
       {"--warmup", integer(&O::warmup, 0, many)},
       {"--steps", integer(&O::steps, 1, many)},
       {"--measurements", integer(&O::measurements, 1, many)},
+      {"--sweep", set_sweep},
+      {"--sweep-steps", integer(&O::sweep_steps, 1, many)},
       {"--learning-rate", number(&O::learning_rate, 0, 1e6)},
       {"--weight-decay", number(&O::weight_decay, 0, 1e6)},
       {"--seed",

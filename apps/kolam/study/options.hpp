@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace kolam::app {
 
@@ -31,6 +32,10 @@ struct StudyOptions {
   std::uint64_t seed = 1;
   GeluForm gelu = GeluForm::tanh;
   Precision precision = Precision::f32;
+  /// Global batches of the sweep over all devices; none leaves it out.
+  std::vector<std::int64_t> sweep = {256, 512, 1024, 2048, 4096};
+  /// Measured steps of each of them, after one that is not measured.
+  std::int64_t sweep_steps = 3;
 
   std::optional<int> devices = {};
   /// Outputs of the model; none: the classes of the data set.

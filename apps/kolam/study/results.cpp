@@ -1,9 +1,8 @@
 // results.json; its keys are described in docs/results.md.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <kolam/core/error.hpp>
+#include <kolam/core/io/atomic_file.hpp>
 
 #include <cerrno>
 #include <cstring>
@@ -25,7 +24,8 @@ Json run_json(const RunResult& run) {
           {"measurements_milliseconds_per_step", run.measurements},
           {"final_loss", run.final_loss},
           {"final_accuracy", run.final_accuracy},
-          {"allreduce_milliseconds", run.allreduce_milliseconds},
+          {"communication_milliseconds", run.communication_milliseconds()},
+          {"waiting_milliseconds", run.waiting_milliseconds()},
           {"peak_bytes_per_device", run.peak_bytes},
           {"parameter_digest", run.digest}};
 }
@@ -69,21 +69,90 @@ Json devices_json(const std::vector<DeviceInfo>& devices) {
   return all;
 }
 
+Json collectives_json(const Study& study, const RunResult& run) {
+  Json all = Json::array();
+  for (const CollectiveRecord& record : run.collectives) {
+    Json axes = Json::array();
+    for (const AxisName& name : record.axes) axes.push_back(std::string(name.view()));
+    all.push_back(
+        {{"label", record.label},
+         {"collective", std::string(name_of(record.kind))},
+         {"axes", axes},
+         {"bytes", record.bytes},
+         {"predicted_milliseconds",
+          1000 * study.communication.seconds(record.kind, record.bytes, record.group_size)},
+         {"measured_milliseconds", 1000 * record.seconds},
+         {"waited_milliseconds", 1000 * record.waited_seconds}});
+  }
+  return all;
+}
+
+Json communication_json(const Study& study) {
+  Json bandwidth = Json::array();
+  for (const CommunicationModel::Point& point : study.communication.bandwidth()) {
+    bandwidth.push_back({{"bytes", point.bytes}, {"bytes_per_second", point.bytes_per_second}});
+  }
+  return {{"latency_microseconds", 1e6 * study.communication.latency_seconds()},
+          {"bandwidth", bandwidth},
+          {"automatic", collectives_json(study, study.automatic)},
+          {"explicit", collectives_json(study, study.mapped)}};
+}
+
+Json memory_json(const Memory& memory) {
+  return {{"parameters_bytes", memory.estimate.parameters},
+          {"gradients_bytes", memory.estimate.gradients},
+          {"optimizer_bytes", memory.estimate.optimizer},
+          {"activations_bytes", memory.estimate.activations},
+          {"batches_bytes", memory.estimate.batch},
+          {"estimated_bytes", memory.estimate.total()},
+          {"used_bytes", memory.peak_bytes},
+          {"limit_bytes", memory.limit_bytes}};
+}
+
+std::string_view name_of(SweepPoint::Outcome outcome) {
+  switch (outcome) {
+    case SweepPoint::Outcome::measured:
+      return "measured";
+    case SweepPoint::Outcome::does_not_divide:
+      return "does_not_divide";
+    case SweepPoint::Outcome::too_few_examples:
+      return "too_few_examples";
+    case SweepPoint::Outcome::does_not_fit:
+      return "does_not_fit";
+  }
+  return "?";
+}
+
+Json sweep_json(const std::vector<SweepPoint>& sweep) {
+  Json all = Json::array();
+  for (const SweepPoint& point : sweep) {
+    Json entry = {{"global_batch", point.global_batch},
+                  {"outcome", std::string(name_of(point.outcome))}};
+    if (point.batch_per_device > 0) entry["batch_per_device"] = point.batch_per_device;
+    if (point.needed_bytes > 0) entry["estimated_bytes"] = point.needed_bytes;
+    if (point.outcome == SweepPoint::Outcome::measured) {
+      entry["examples_per_second"] = point.examples_per_second;
+      entry["milliseconds_per_step"] = point.milliseconds_per_step;
+      entry["used_bytes"] = point.peak_bytes;
+    }
+    all.push_back(entry);
+  }
+  return all;
+}
+
 std::string reason() {
   return std::strerror(errno);
 }
 
 }  // namespace
 
-std::string results_json(const std::vector<DeviceInfo>& devices, const Workload& workload,
-                         const StudyOptions& options, const RunResult& baseline,
-                         const RunResult& automatic, const RunResult& mapped,
-                         const Comparison& comparison) {
-  const Json all = {{"workload", workload_json(workload, options)},
-                    {"devices", devices_json(devices)},
-                    {"baseline", run_json(baseline)},
-                    {"automatic", run_json(automatic)},
-                    {"explicit", run_json(mapped)},
+std::string results_json(const Study& study, const std::vector<Section>& sections) {
+  const Comparison& comparison = study.comparison;
+  const Json all = {{"workload", workload_json(study.workload, study.options)},
+                    {"devices", devices_json(study.devices)},
+                    {"baseline", run_json(study.baseline)},
+                    {"automatic", run_json(study.automatic)},
+                    {"explicit", run_json(study.mapped)},
                     {"comparison",
                      {{"throughput_ratio", comparison.throughput_ratio},
                       {"efficiency", comparison.efficiency},
@@ -92,7 +161,11 @@ std::string results_json(const std::vector<DeviceInfo>& devices, const Workload&
                       {"has_improved", comparison.has_improved},
                       {"explicit_ratio", comparison.explicit_ratio},
                       {"digests_are_equal", comparison.digests_are_equal},
-                      {"message", comparison.message}}}};
+                      {"message", comparison.message}}},
+                    {"communication", communication_json(study)},
+                    {"memory", memory_json(study.memory)},
+                    {"sweep", sweep_json(study.sweep)},
+                    {"tables", tables_json(sections)}};
   return all.dump(2) + "\n";
 }
 
@@ -110,29 +183,12 @@ void prepare_report_folder(const std::filesystem::path& folder) {
   }
 }
 
-void write_whole(const std::filesystem::path& path, const std::string& content) {
-  std::string temporary = path.string() + ".XXXXXX";
-  const int file = mkstemp(temporary.data());
-  if (file < 0) {
-    throw DataError(fmt::format("{} cannot be written ({})", path.string(), reason()));
-  }
-  std::size_t written = 0;
-  bool is_good = fchmod(file, 0644) == 0;
-  while (is_good && written < content.size()) {
-    const ssize_t count = write(file, content.data() + written, content.size() - written);
-    is_good = count > 0;
-    if (is_good) written += static_cast<std::size_t>(count);
-  }
-  is_good = is_good && fsync(file) == 0;
-  std::string why = is_good ? std::string() : reason();
-  if (close(file) != 0 && is_good) {
-    is_good = false;
-    why = reason();
-  }
-  if (is_good && std::rename(temporary.c_str(), path.c_str()) == 0) return;
-  if (is_good) why = reason();
-  unlink(temporary.c_str());
-  throw DataError(fmt::format("{} cannot be written ({})", path.string(), why));
+void write_report(const std::filesystem::path& folder, const Study& study,
+                  const std::vector<Section>& sections) {
+  io::write_file(folder / "results.json", results_json(study, sections));
+  io::write_file(folder / "report.html", to_html("kolam study", sections));
+  const Plot plot = sweep_plot(study.sweep);
+  if (!plot.points.empty()) io::write_file(folder / "sweep.svg", to_svg(plot));
 }
 
 }  // namespace kolam::app

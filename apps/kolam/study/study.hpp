@@ -1,8 +1,9 @@
 /// \file
-/// The figures of a whole study, what they mean, and how they are written: on the terminal and as
-/// `results.json`. No measuring here, so all of it can be tested with made-up figures.
+/// The figures of a whole study, what they mean, and how they are written: as sections to show, and
+/// as `results.json`. No measuring here, so all of it can be tested with made-up figures.
 #pragma once
 
+#include <kolam/parallel/communication_model.hpp>
 #include <kolam/parallel/devices.hpp>
 
 #include <cstdint>
@@ -10,8 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "../report/document.hpp"
 #include "measure.hpp"
 #include "options.hpp"
+#include "sweep.hpp"
 
 namespace kolam::app {
 
@@ -33,7 +36,7 @@ struct Comparison {
   double efficiency = 0;
   /// Step time of all devices over that of one.
   double step_time_ratio = 0;
-  /// Share of a step that one allreduce of the gradients takes, measured alone.
+  /// Share of a step that its collectives take, without waiting for slower devices.
   double communication_share = 0;
   bool has_improved = false;
   /// Explicit throughput over automatic throughput.
@@ -42,32 +45,59 @@ struct Comparison {
   std::string message;
 };
 
-/// \param devices_share_cores whether there were more devices than cores.
-Comparison compare(const RunResult& baseline, const RunResult& automatic, const RunResult& mapped,
-                   const Workload& workload, const StudyOptions& options, bool devices_share_cores);
+/// Memory per device of the automatic run: what was expected, and what it took.
+struct Memory {
+  models::MemoryEstimate estimate;
+  std::int64_t peak_bytes = 0;
+  std::int64_t limit_bytes = 0;
+};
 
-std::string devices_text(const std::vector<DeviceInfo>& devices);
-std::string workload_text(const Workload& workload, const StudyOptions& options, int devices);
-std::string run_text(const std::string& title, const RunResult& run);
-std::string mesh_text(const std::vector<DeviceInfo>& devices);
-std::string placement_text(const Workload& workload, const StudyOptions& options, int devices);
-std::string comparison_text(const RunResult& baseline, const RunResult& automatic,
-                            const Comparison& comparison);
-std::string paths_text(const RunResult& automatic, const RunResult& mapped,
-                       const Comparison& comparison);
+/// Everything that a study found out.
+struct Study {
+  StudyOptions options;
+  std::vector<DeviceInfo> devices;
+  /// How the devices are connected, drawn.
+  std::string topology;
+  Workload workload;
+  CommunicationModel communication{0, {{1, 1}}};
+  Memory memory;
+  RunResult baseline;
+  RunResult automatic;
+  RunResult mapped;
+  Comparison comparison;
+  std::vector<SweepPoint> sweep;
+
+  int device_count() const { return static_cast<int>(devices.size()); }
+};
+
+/// What the runs mean; fills no other part of the study.
+Comparison compare(const Study& study);
+
+Section devices_section(const std::vector<DeviceInfo>& devices, const std::string& topology);
+Section workload_section(const Study& study);
+Section run_section(const std::string& title, const RunResult& run);
+Section mesh_section(const Study& study);
+Section placement_section(const Study& study);
+Section comparison_section(const Study& study);
+Section paths_section(const Study& study);
+Section collectives_section(const Study& study);
+Section memory_section(const Study& study);
+Section sweep_section(const Study& study);
+
+/// Examples per second over the global batch, of the sizes that were measured.
+Plot sweep_plot(const std::vector<SweepPoint>& sweep);
 
 /// Every figure of a study as JSON; the keys are described in docs/results.md.
-std::string results_json(const std::vector<DeviceInfo>& devices, const Workload& workload,
-                         const StudyOptions& options, const RunResult& baseline,
-                         const RunResult& automatic, const RunResult& mapped,
-                         const Comparison& comparison);
+/// \param sections what was shown, for its tables.
+std::string results_json(const Study& study, const std::vector<Section>& sections);
 
 /// Makes the folder and checks that a file can be written there.
 /// \throws ConfigurationError if not.
 void prepare_report_folder(const std::filesystem::path& folder);
 
-/// Writes a file under a temporary name and renames it, so that it is whole or not there.
-/// \throws DataError if that fails.
-void write_whole(const std::filesystem::path& path, const std::string& content);
+/// Writes `results.json`, `report.html` and, where there was a sweep, `sweep.svg`; each is whole or
+/// not there. \throws DataError if that fails.
+void write_report(const std::filesystem::path& folder, const Study& study,
+                  const std::vector<Section>& sections);
 
 }  // namespace kolam::app

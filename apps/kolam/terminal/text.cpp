@@ -33,78 +33,85 @@ std::string bytes_text(double bytes) {
   return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, units[unit]);
 }
 
-Table::Table(std::string title, std::vector<std::string> header) : title_(std::move(title)) {
-  rows_.push_back(std::move(header));
-}
-
-void Table::add(std::vector<std::string> row) {
-  row.resize(rows_.front().size());
-  rows_.push_back(std::move(row));
-}
-
-namespace {
-
 bool looks_like_a_number(const std::string& cell) {
   return !cell.empty() && (std::isdigit(static_cast<unsigned char>(cell.front())) != 0 ||
                            cell.front() == '-' || cell.front() == '+');
 }
 
+namespace {
+
+struct Column {
+  std::size_t width = 0;
+  bool is_right = false;
+};
+
+std::vector<Column> columns_of(const Table& table) {
+  std::vector<Column> columns;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    Column column{table.columns[c].size(), !table.rows.empty()};
+    for (const auto& row : table.rows) {
+      column.width = std::max(column.width, row[c].size());
+      if (!looks_like_a_number(row[c])) column.is_right = false;
+    }
+    columns.push_back(column);
+  }
+  return columns;
+}
+
+std::string line_of(const std::vector<Column>& columns, const std::vector<std::string>& cells) {
+  std::string line = " ";
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    line += columns[c].is_right ? fmt::format(" {:>{}} ", cells[c], columns[c].width)
+                                : fmt::format(" {:<{}} ", cells[c], columns[c].width);
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
 }  // namespace
 
-std::string Table::text() const {
-  const std::size_t columns = rows_.front().size();
-  std::vector<std::size_t> widths(columns, 0);
-  std::vector<bool> is_right(columns, rows_.size() > 1);
-  for (std::size_t r = 0; r < rows_.size(); ++r) {
-    for (std::size_t c = 0; c < columns; ++c) {
-      widths[c] = std::max(widths[c], rows_[r][c].size());
-      if (r > 0 && !looks_like_a_number(rows_[r][c])) is_right[c] = false;
-    }
-  }
-  std::string text = title_ + "\n";
-  for (std::size_t r = 0; r < rows_.size(); ++r) {
-    std::string line = " ";
-    for (std::size_t c = 0; c < columns; ++c) {
-      line += is_right[c] ? fmt::format(" {:>{}} ", rows_[r][c], widths[c])
-                          : fmt::format(" {:<{}} ", rows_[r][c], widths[c]);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-    if (r > 0) continue;
-    std::string rule = " ";
-    for (const std::size_t width : widths) rule += fmt::format(" {:-<{}} ", "", width);
-    rule.erase(rule.find_last_not_of(' ') + 1);
-    text += rule + "\n";
-  }
+std::string text_of(const Table& table) {
+  const std::vector<Column> columns = columns_of(table);
+  std::vector<std::string> rules;
+  for (const Column& column : columns) rules.emplace_back(column.width, '-');
+  std::string text = line_of(columns, table.columns) + line_of(columns, rules);
+  for (const auto& row : table.rows) text += line_of(columns, row);
   return text;
 }
 
-std::string listing(std::string_view title,
-                    const std::vector<std::pair<std::string, std::string>>& entries) {
+std::string text_of(const List& list) {
   std::size_t width = 0;
-  for (const auto& [name, value] : entries) width = std::max(width, name.size());
-  std::string text = fmt::format("{}\n", title);
-  for (const auto& [name, value] : entries) {
+  for (const auto& [name, value] : list.entries) width = std::max(width, name.size());
+  std::string text;
+  for (const auto& [name, value] : list.entries) {
     text += fmt::format("  {:<{}}  {}\n", name, width, value);
   }
   return text;
 }
 
-std::string bars(const std::vector<Bar>& entries) {
+std::string text_of(const Bars& bars) {
   constexpr double longest_bar = 36;
   std::size_t width = 0;
   double largest = 0;
-  for (const Bar& bar : entries) {
+  for (const Bar& bar : bars.entries) {
     width = std::max(width, bar.name.size());
     largest = std::max(largest, bar.value);
   }
   std::string text;
-  for (const Bar& bar : entries) {
+  for (const Bar& bar : bars.entries) {
     const double share = largest > 0 ? bar.value / largest : 0;
     const auto length = static_cast<std::size_t>(std::llround(longest_bar * share));
     text += fmt::format("  {:<{}}  {:#<{}} {}\n", bar.name, width, "", length, bar.label);
   }
   return text;
+}
+
+std::string text_of(const Drawing& drawing) {
+  return drawing.text;
+}
+
+std::string text_of(const Paragraph& paragraph) {
+  return wrapped(paragraph.text);
 }
 
 std::string wrapped(std::string_view sentence, std::size_t width) {
@@ -121,6 +128,15 @@ std::string wrapped(std::string_view sentence, std::size_t width) {
     column += word.size() + (column > 0 ? 1 : 0);
     text += word;
     sentence = space == std::string_view::npos ? std::string_view() : sentence.substr(space + 1);
+  }
+  return text + "\n";
+}
+
+std::string to_text(const Section& section) {
+  std::string text = section.title + "\n";
+  for (std::size_t i = 0; i < section.elements.size(); ++i) {
+    if (i > 0) text += "\n";
+    text += std::visit([](const auto& element) { return text_of(element); }, section.elements[i]);
   }
   return text + "\n";
 }

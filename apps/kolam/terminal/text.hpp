@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "../report/document.hpp"
 
 namespace kolam::app {
 
@@ -16,32 +17,17 @@ std::string short_number(double value);
 /// `512.0 MiB`.
 std::string bytes_text(double bytes);
 
-/// Columns of text under a title. A column of numbers is aligned to the right.
-class Table {
- public:
-  Table(std::string title, std::vector<std::string> header);
-  /// \param row one cell per column.
-  void add(std::vector<std::string> row);
-  std::string text() const;
-
- private:
-  std::string title_;
-  std::vector<std::vector<std::string>> rows_;
-};
-
-/// Names and values under a title, one a line.
-std::string listing(std::string_view title,
-                    const std::vector<std::pair<std::string, std::string>>& entries);
-
-/// One bar of `#` per entry, the longest for the largest value.
-struct Bar {
-  std::string name;
-  double value = 0;
-  std::string label;
-};
-std::string bars(const std::vector<Bar>& entries);
+std::string text_of(const Table& table);
+std::string text_of(const List& list);
+std::string text_of(const Bars& bars);
+std::string text_of(const Plot& plot);
+std::string text_of(const Drawing& drawing);
+std::string text_of(const Paragraph& paragraph);
 
 /// Breaks a sentence at spaces, so that no line is longer than `width`.
 std::string wrapped(std::string_view sentence, std::size_t width = 80);
+
+/// Whether a cell is aligned as a number.
+bool looks_like_a_number(const std::string& cell);
 
 }  // namespace kolam::app
