@@ -8,6 +8,7 @@
 #include <kolam/models/mlp.hpp>
 #include <kolam/models/shared_block_mlp.hpp>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace kolam::models {
@@ -55,26 +56,30 @@ inline MemoryEstimate estimate(std::int64_t parameters, std::int64_t inputs,
 
 }  // namespace detail
 
-/// The first layer keeps its sum and its GELU, each repeat its sum and its result; the backward
-/// pass holds three arrays of that size.
+/// The first layer keeps its sum and its GELU, each repeat its sum and its result. The backward
+/// pass of the last repeat no longer has that repeat's result, and has three arrays of its size;
+/// without repeats there is one gradient.
 inline MemoryEstimate estimate_memory(const SharedBlockMlpOptions& options,
                                       const TrainingSizes& sizes) {
-  const std::int64_t wide = 2 * options.repeats + 2 + (options.repeats > 0 ? 3 : 2);
+  const std::int64_t wide = options.repeats > 0 ? 2 * options.repeats + 4 : 3;
   return detail::estimate(SharedBlockMlp<DataParallel>::parameter_count(options), options.inputs,
-                          checked_product(wide, options.width) + 2 * options.classes, sizes);
+                          checked_product(wide, options.width) + options.classes, sizes);
 }
 
-/// Each hidden layer keeps its sum and its activation; the backward pass holds two arrays of the
-/// widest layer.
+/// Each hidden layer keeps its sum and its activation until the backward pass has come to it. That
+/// pass is largest in the product behind some layer: there are the layer's two arrays, its gradient
+/// and that of the next layer.
 inline MemoryEstimate estimate_memory(const MlpOptions& options, const TrainingSizes& sizes) {
-  std::int64_t kept = 0;
-  std::int64_t widest = 0;
-  for (const std::int64_t units : options.hidden) {
-    kept += 2 * units;
-    widest = std::max(widest, units);
+  std::int64_t before = 0;
+  std::int64_t most = 2 * options.classes;
+  for (std::size_t i = 0; i < options.hidden.size(); ++i) {
+    const std::int64_t units = options.hidden[i];
+    const bool is_last = i + 1 == options.hidden.size();
+    const std::int64_t next = is_last ? options.classes : options.hidden[i + 1];
+    most = std::max(most, before + 3 * units + next);
+    before += 2 * units;
   }
-  return detail::estimate(Mlp<DataParallel>::parameter_count(options), options.inputs,
-                          kept + 2 * widest + 2 * options.classes, sizes);
+  return detail::estimate(Mlp<DataParallel>::parameter_count(options), options.inputs, most, sizes);
 }
 
 }  // namespace kolam::models

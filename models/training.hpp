@@ -45,9 +45,9 @@ struct EpochReport {
   /// From 1.
   std::int64_t epoch = 0;
   /// Over the training examples, each before its update.
-  Evaluation training;
+  Evaluation training = {};
   /// Over the test examples, after the epoch.
-  Evaluation validation;
+  Evaluation validation = {};
   /// Of training alone.
   double seconds = 0;
   double examples_per_second = 0;
@@ -61,8 +61,8 @@ struct FitOptions {
 };
 
 struct FitCallbacks {
-  std::function<void(const BatchReport&)> on_batch;
-  std::function<void(const EpochReport&)> on_epoch;
+  std::function<void(const BatchReport&)> on_batch = {};
+  std::function<void(const EpochReport&)> on_epoch = {};
 };
 
 namespace detail {
@@ -182,14 +182,12 @@ EpochReport fit(RankContext& context, Model& model, Optimizer& optimizer,
   if (options.epochs < 1) {
     throw ConfigurationError(fmt::format("fit has {} epochs; expected at least 1", options.epochs));
   }
-  // Evaluation has no gradients, so larger batches fit.
-  const std::int64_t evaluation_batch = std::max<std::int64_t>(options.global_batch, 1000);
   data::EpochBatches<typename Model::value_type> batches(
       training, {.global_batch = options.global_batch, .seed = options.seed});
   EpochReport report;
   for (std::int64_t epoch = 1; epoch <= options.epochs; ++epoch) {
     report = train_epoch<Placements>(context, model, optimizer, batches, epoch, callbacks);
-    report.validation = evaluate<Placements>(context, model, validation, evaluation_batch);
+    report.validation = evaluate<Placements>(context, model, validation, options.global_batch);
     if (context.rank() == 0 && callbacks.on_epoch) callbacks.on_epoch(report);
   }
   return report;

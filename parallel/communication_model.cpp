@@ -13,25 +13,60 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Median over a few rounds of the time that the slowest rank takes.
-double time_allreduce(Rank& rank, const Axes& axes, const Vector<float>& values, int rounds) {
-  const Buffer buffer{values.data(), ScalarType::f32, static_cast<std::int64_t>(values.size())};
-  std::vector<double> times;
-  for (int round = 0; round <= rounds; ++round) {
-    rank.communicator().barrier(rank.space(), {axes, "model/before allreduce"});
-    const Clock::time_point begin = Clock::now();
-    rank.communicator().allreduce(rank.space(), {axes, "model/measured allreduce"},
-                                  ReduceOperation::sum, buffer);
-    rank.space().fence();
-    // The first one touches memory that nobody has touched yet.
-    if (round > 0) times.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
-  }
-  rank.communicator().allreduce(
-      rank.space(), {axes, "model/slowest rank"}, ReduceOperation::max,
-      {times.data(), ScalarType::f64, static_cast<std::int64_t>(times.size())});
-  std::nth_element(times.begin(), times.begin() + rounds / 2, times.end());
-  return times[static_cast<std::size_t>(rounds / 2)];
+/// Memory that is written between two rounds, so that the timed buffer is no longer in the nearest
+/// caches: a training step writes far more than its gradients before it sums them.
+constexpr std::int64_t between_rounds = std::int64_t{32} << 20;
+
+Vector<float> floats(const Block& block, std::int64_t bytes) {
+  return Vector<float>(static_cast<float*>(block.data()), static_cast<std::size_t>(bytes / 4));
 }
+
+/// Times one allreduce as a step would make it.
+class AllreduceTimer {
+ public:
+  AllreduceTimer(Rank& rank, const Axes& axes, std::int64_t largest_bytes)
+      : rank_(rank),
+        axes_(axes),
+        block_(rank.arena().allocate(largest_bytes, "the measured allreduce")),
+        scratch_bytes_(std::min(between_rounds, rank.arena().limit() / 4)),
+        scratch_(rank.arena().allocate(scratch_bytes_, "memory between measured allreduces")) {}
+
+  /// Median over a few rounds of the time that the slowest rank takes.
+  double operator()(std::int64_t bytes, int rounds) {
+    const Vector<float> values = floats(block_, bytes);
+    std::vector<double> times;
+    // The first round touches memory that nobody has touched yet.
+    for (int round = 0; round <= rounds; ++round) {
+      const double seconds = time_once(values);
+      if (round > 0) times.push_back(seconds);
+    }
+    rank_.communicator().allreduce(
+        rank_.space(), {axes_, "model/slowest rank"}, ReduceOperation::max,
+        {times.data(), ScalarType::f64, static_cast<std::int64_t>(times.size())});
+    std::nth_element(times.begin(), times.begin() + rounds / 2, times.end());
+    return times[static_cast<std::size_t>(rounds / 2)];
+  }
+
+ private:
+  double time_once(const Vector<float>& values) {
+    kernels::fill(rank_.space(), values, 0.0F);
+    if (values.size() > 64) kernels::fill(rank_.space(), floats(scratch_, scratch_bytes_), 0.0F);
+    rank_.space().fence();
+    rank_.communicator().barrier(rank_.space(), {axes_, "model/before allreduce"});
+    const Clock::time_point begin = Clock::now();
+    rank_.communicator().allreduce(
+        rank_.space(), {axes_, "model/measured allreduce"}, ReduceOperation::sum,
+        {values.data(), ScalarType::f32, static_cast<std::int64_t>(values.size())});
+    rank_.space().fence();
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+
+  Rank& rank_;
+  Axes axes_;
+  Block block_;
+  std::int64_t scratch_bytes_;
+  Block scratch_;
+};
 
 }  // namespace
 
@@ -82,23 +117,15 @@ double CommunicationModel::seconds(CollectiveKind kind, std::int64_t bytes, int 
 }
 
 double measure_allreduce(Rank& rank, const Axes& axes, std::int64_t bytes, int rounds) {
-  const Block block = rank.arena().allocate(bytes, "the measured allreduce");
-  const Vector<float> values(static_cast<float*>(block.data()),
-                             static_cast<std::size_t>(bytes / 4));
-  kernels::fill(rank.space(), values, 0.0F);
-  return time_allreduce(rank, axes, values, rounds);
+  return AllreduceTimer(rank, axes, bytes)(bytes, rounds);
 }
 
 CommunicationModel measure_communication(Rank& rank, const Axes& axes, std::int64_t largest_bytes) {
-  const Block block = rank.arena().allocate(largest_bytes, "the measured allreduce");
-  const auto part = [&](std::int64_t bytes) {
-    return Vector<float>(static_cast<float*>(block.data()), static_cast<std::size_t>(bytes / 4));
-  };
-  kernels::fill(rank.space(), part(largest_bytes), 0.0F);
-  const double latency = time_allreduce(rank, axes, part(8), 50);
+  AllreduceTimer time(rank, axes, largest_bytes);
+  const double latency = time(8, 50);
   std::vector<CommunicationModel::Point> bandwidth;
   for (std::int64_t bytes = std::int64_t{64} << 10; bytes <= largest_bytes; bytes *= 4) {
-    const double seconds = time_allreduce(rank, axes, part(bytes), bytes < (1 << 20) ? 15 : 5);
+    const double seconds = time(bytes, bytes < (1 << 20) ? 15 : 5);
     const double moving = std::max(seconds - latency, 0.1 * seconds);
     bandwidth.push_back({bytes, static_cast<double>(bytes) / moving});
   }

@@ -3,7 +3,8 @@
 ///
 /// seconds = latency + bytes / bandwidth(bytes). The bandwidth of an allreduce depends on whether
 /// the buffers fit the caches, so it is measured at a few sizes and interpolated between them in
-/// the logarithm of the size. Other collectives move a share of what an allreduce moves: an
+/// the logarithm of the size, each time after other memory was written, as a training step does.
+/// Other collectives move a share of what an allreduce moves: an
 /// allgather or reduce_scatter one of its two halves, a broadcast or permute the buffer once.
 #pragma once
 

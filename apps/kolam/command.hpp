@@ -22,5 +22,6 @@ struct ExitCode {
 /// Adds the command to the program. \returns what runs it, once the command line was parsed.
 std::function<int()> add_devices_command(CLI::App& program);
 std::function<int()> add_study_command(CLI::App& program);
+std::function<int()> add_train_command(CLI::App& program);
 
 }  // namespace kolam::app

@@ -30,7 +30,8 @@ void refuse_unknown_command(int argc, char** argv, const Commands& commands) {
   std::string names;
   for (const auto& [name, command] : commands) {
     if (name == argv[1]) return;
-    names += fmt::format("{}{}", names.empty() ? "" : " or ", name);
+    const bool is_last = name == commands.back().first;
+    names += fmt::format("{}{}", names.empty() ? "" : is_last ? " or " : ", ", name);
   }
   throw kolam::ConfigurationError(fmt::format("\"{}\" is no command; expected {}", argv[1], names));
 }
@@ -45,6 +46,7 @@ int run(int argc, char** argv) {
   const Commands commands = {
       {"devices", kolam::app::add_devices_command(program)},
       {"study", kolam::app::add_study_command(program)},
+      {"train", kolam::app::add_train_command(program)},
   };
   refuse_unknown_command(argc, argv, commands);
   try {
