@@ -52,7 +52,9 @@ class AllreduceTimer {
     kernels::fill(rank_.space(), values, 0.0F);
     if (values.size() > 64) kernels::fill(rank_.space(), floats(scratch_, scratch_bytes_), 0.0F);
     rank_.space().fence();
+    // Twice: whoever slept in the first barrier takes a while to wake up.
     rank_.communicator().barrier(rank_.space(), {axes_, "model/before allreduce"});
+    rank_.communicator().barrier(rank_.space(), {axes_, "model/all awake"});
     const Clock::time_point begin = Clock::now();
     rank_.communicator().allreduce(
         rank_.space(), {axes_, "model/measured allreduce"}, ReduceOperation::sum,

@@ -64,7 +64,9 @@ class TracedCommunicator final : public Communicator {
                             .bytes = bytes};
     space.fence();
     const Clock::time_point arrived = Clock::now();
+    // Twice: whoever slept in the first barrier takes a while to wake up.
     traced_.barrier(space, {id.axes, "trace/before a collective"});
+    traced_.barrier(space, {id.axes, "trace/all awake"});
     record.waited_seconds = seconds_since(arrived);
     const Clock::time_point begun = Clock::now();
     call();

@@ -78,10 +78,17 @@ template <class O>
 Setter<O> integers(std::vector<std::int64_t> O::*field, std::int64_t least, std::int64_t most) {
   return [=](O& options, std::string_view name, const std::string& text) {
     std::vector<std::int64_t> values;
-    for (std::size_t begin = 0; text != "none" && begin <= text.size();) {
-      const std::size_t comma = std::min(text.find(',', begin), text.size());
-      values.push_back(parse_integer(name, text.substr(begin, comma - begin), least, most));
-      begin = comma + 1;
+    try {
+      for (std::size_t begin = 0; text != "none" && begin <= text.size();) {
+        const std::size_t comma = std::min(text.find(',', begin), text.size());
+        values.push_back(parse_integer(name, text.substr(begin, comma - begin), least, most));
+        begin = comma + 1;
+      }
+    } catch (const ConfigurationError&) {
+      throw ConfigurationError(
+          fmt::format("{} is \"{}\"; expected whole numbers from {} to {} with commas between, or "
+                      "none",
+                      name, text, least, most));
     }
     options.*field = values;
   };

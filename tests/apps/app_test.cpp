@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "numbers.hpp"
+#include "report/plot.hpp"
 #include "study/study.hpp"
 #include "terminal/text.hpp"
 
@@ -98,21 +99,33 @@ TEST(Text, IsTheSameUnderACommaLocale) {
 }
 
 TEST(Text, AlignsColumnsOfNumbersToTheRight) {
-  Table table("Title", {"name", "value"});
-  table.add({"a", "5"});
-  table.add({"long", "1,000"});
-  EXPECT_EQ(table.text(),
+  const Section section{"Title", {Table{{"name", "value"}, {{"a", "5"}, {"long", "1,000"}}}}};
+  EXPECT_EQ(to_text(section),
             "Title\n"
             "  name  value\n"
             "  ----  -----\n"
             "  a         5\n"
-            "  long  1,000\n");
+            "  long  1,000\n"
+            "\n");
 }
 
 TEST(Text, DrawsBarsInProportion) {
-  const std::string text = bars({{"one", 50, "50"}, {"two", 100, "100"}});
-  EXPECT_EQ(text,
+  EXPECT_EQ(text_of(Bars{{{"one", 50, "50"}, {"two", 100, "100"}}}),
             "  one  " + std::string(18, '#') + " 50\n  two  " + std::string(36, '#') + " 100\n");
+}
+
+TEST(Text, DrawsAPlotWithinEightyColumns) {
+  const Plot plot{"global batch", "examples/s", {{256, 2000}, {512, 6000}, {4096, 8000}}};
+  const std::string text = text_of(plot);
+  EXPECT_THAT(text, AllOf(HasSubstr("8,000 |"), HasSubstr("256"), HasSubstr("4,096"),
+                          HasSubstr("global batch (each step twice")));
+  std::istringstream lines(text);
+  int stars = 0;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 80U);
+    stars += static_cast<int>(std::count(line.begin(), line.end(), '*'));
+  }
+  EXPECT_EQ(stars, 3);
 }
 
 TEST(Text, WrapsAtSpaces) {
@@ -146,7 +159,7 @@ TEST(Options, OfTheCodelabAreItsOwn) {
   EXPECT_EQ(codelab.weight_decay, 1e-4);
 }
 
-RunResult made_up_run(int devices, double milliseconds, double allreduce) {
+RunResult made_up_run(int devices, double milliseconds, double communication) {
   RunResult run;
   run.devices = devices;
   run.global_batch = 256 * devices;
@@ -155,43 +168,96 @@ RunResult made_up_run(int devices, double milliseconds, double allreduce) {
   run.measurements = {milliseconds};
   run.final_loss = 0.5;
   run.final_accuracy = 0.75;
-  run.allreduce_milliseconds = allreduce;
+  run.peak_bytes = 36'000'000;
   run.digest = std::string(64, 'a');
+  if (devices == 1) return run;
+  run.collectives = {{.kind = CollectiveKind::allreduce,
+                      .label = "gradients",
+                      .axes = "data",
+                      .group_size = devices,
+                      .bytes = 4 << 20,
+                      .waited_seconds = 0.0005,
+                      .seconds = communication / 1000}};
   return run;
 }
 
-Comparison made_up_comparison(double milliseconds, double allreduce, bool shared = false) {
-  Workload workload;
-  workload.gradient_bytes = 4 << 20;
-  const RunResult two = made_up_run(2, milliseconds, allreduce);
-  return compare(made_up_run(1, 90, 0), two, two, workload, study_preset("quick"), shared);
+/// A step of 90 ms on one device, of `milliseconds` on two.
+Study made_up_study(double milliseconds, double communication) {
+  Study study;
+  study.options = study_preset("quick");
+  study.devices.resize(2);
+  for (DeviceInfo& device : study.devices) device.kind = "cpu core";
+  study.devices[1].index = 1;
+  study.topology = "     0   1\n  0  X   L3\n";
+  study.workload = {"Fashion-MNIST", "/data", 60000, 28, 28, 10, 669706, 4 << 20};
+  study.communication = CommunicationModel(1e-6, {{1 << 20, 1e10}});
+  study.memory = {{1000, 1000, 2000, 30000, 4000}, 36'000'000, std::int64_t{1} << 30};
+  study.baseline = made_up_run(1, 90, 0);
+  study.automatic = made_up_run(2, milliseconds, communication);
+  study.mapped = study.automatic;
+  study.comparison = compare(study);
+  study.sweep = {{256, 128, SweepPoint::Outcome::measured, 7000, 36, 20'000'000, 19'000'000},
+                 {512, 256, SweepPoint::Outcome::measured, 6900, 74, 30'000'000, 29'000'000},
+                 {1023, 0, SweepPoint::Outcome::does_not_divide, 0, 0, 0, 0},
+                 {2048, 1024, SweepPoint::Outcome::does_not_fit, 0, 0, 90'000'000, 0}};
+  return study;
+}
+
+std::vector<Section> made_up_sections(const Study& study) {
+  return {devices_section(study.devices, study.topology),
+          workload_section(study),
+          run_section("One device", study.baseline),
+          mesh_section(study),
+          placement_section(study),
+          run_section("2 devices, automatic", study.automatic),
+          comparison_section(study),
+          paths_section(study),
+          collectives_section(study),
+          memory_section(study),
+          sweep_section(study)};
+}
+
+TEST(Sections, FitEightyColumnsAndSayWhyASizeWasLeftOut) {
+  const Study study = made_up_study(100, 1);
+  std::string all;
+  for (const Section& section : made_up_sections(study)) all += to_text(section);
+  EXPECT_THAT(all, AllOf(HasSubstr("1,023 was left out: it does not divide by 2 devices."),
+                         HasSubstr("2,048 does not fit: it\nneeds about 85.8 MiB per device")));
+  std::istringstream lines(all);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
 }
 
 TEST(Message, SaysByHowMuchThroughputImproved) {
-  const Comparison comparison = made_up_comparison(100, 1);
+  const Comparison comparison = compare(made_up_study(100, 1));
   EXPECT_TRUE(comparison.has_improved);
   EXPECT_NEAR(comparison.throughput_ratio, 1.8, 1e-12);
   EXPECT_NEAR(comparison.efficiency, 0.9, 1e-12);
   EXPECT_THAT(comparison.message,
               AllOf(HasSubstr("Throughput improved 1.80 times on 2 devices (90 % of the ideal 2)"),
                     HasSubstr("A step takes 100 instead of 90.0 ms (+11 %)"),
-                    HasSubstr("1.0 % is the allreduce"), Not(HasSubstr("Raise"))));
+                    HasSubstr("1.0 % of the step is communication (1.00 of 100 ms)"),
+                    HasSubstr("0.5 % is waiting"), Not(HasSubstr("Raise"))));
 }
 
 TEST(Message, SaysWhatToRaiseWhenCommunicationLimits) {
-  const Comparison comparison = made_up_comparison(200, 120);
+  const Comparison comparison = compare(made_up_study(200, 120));
   EXPECT_FALSE(comparison.has_improved);
+  // 120 of 200 ms communicate; 14 times the other 80 ms make them a tenth.
   EXPECT_THAT(comparison.message,
               AllOf(HasSubstr("2 devices reach 0.90 times one device"),
-                    HasSubstr("bound by communication"), HasSubstr("60 % of the step"),
-                    HasSubstr("Raise --repeats (now 16) or --batch-per-device (now 256)"),
-                    HasSubstr("4.0 MiB of gradients")));
+                    HasSubstr("bound by communication"), HasSubstr("60.0 % of the step"),
+                    HasSubstr("Raise --repeats from 16 to 224 or --batch-per-device from 256 to "
+                              "3,584"),
+                    HasSubstr("4.0 MiB of gradients"), HasSubstr("about 10 % of it")));
 }
 
 TEST(Message, BlamesSharedCoresAndNotCommunicationWhereThatIsTheCause) {
-  EXPECT_THAT(made_up_comparison(200, 1, true).message,
+  Study study = made_up_study(200, 1);
+  EXPECT_THAT(compare(study).message, AllOf(HasSubstr("communication is not what limits"),
+                                            Not(HasSubstr("bound by communication"))));
+  study.devices.front().is_shared = true;
+  EXPECT_THAT(compare(study).message,
               AllOf(HasSubstr("share cores"), Not(HasSubstr("bound by communication"))));
-  EXPECT_THAT(made_up_comparison(200, 1).message, Not(HasSubstr("bound by communication")));
 }
 
 /// Names of keys in backquotes in docs/results.md.
@@ -219,23 +285,12 @@ void collect_keys(const nlohmann::json& json, std::set<std::string>& keys) {
   }
 }
 
-std::string made_up_json() {
-  DeviceInfo device;
-  device.kind = "cpu core";
-  const RunResult one = made_up_run(1, 90, 0);
-  const RunResult two = made_up_run(2, 100, 1);
-  Workload workload;
-  workload.parameters = 669706;
-  const StudyOptions options = study_preset("quick");
-  return results_json({device}, workload, options, one, two, two,
-                      compare(one, two, two, workload, options, false));
-}
-
 TEST(Results, HaveDocumentedKeysOnly) {
+  const Study study = made_up_study(100, 1);
   std::set<std::string> keys;
-  collect_keys(nlohmann::json::parse(made_up_json()), keys);
-  for (const char* top :
-       {"workload", "devices", "baseline", "automatic", "explicit", "comparison"}) {
+  collect_keys(nlohmann::json::parse(results_json(study, made_up_sections(study))), keys);
+  for (const char* top : {"workload", "devices", "baseline", "automatic", "explicit", "comparison",
+                          "communication", "memory", "sweep", "tables"}) {
     EXPECT_TRUE(keys.contains(top)) << top;
   }
   const std::set<std::string> documented = documented_keys();
@@ -244,10 +299,99 @@ TEST(Results, HaveDocumentedKeysOnly) {
 
 TEST(Results, AreWrittenWithADotUnderACommaLocale) {
   const CommaLocale locale;
-  const auto json = nlohmann::json::parse(made_up_json());
+  const auto json = nlohmann::json::parse(results_json(made_up_study(100, 1), {}));
   EXPECT_EQ(json["workload"]["learning_rate"], 0.0003);
   EXPECT_EQ(json["workload"]["parameters"], 669706);
   EXPECT_EQ(json["comparison"]["throughput_ratio"].get<double>(), 1.8);
+}
+
+/// Texts between two tags, in order, with the characters that HTML escapes put back.
+std::vector<std::string> cells_of(const std::string& html, const std::string& pattern) {
+  const std::regex tag(pattern);
+  std::vector<std::string> cells;
+  for (std::sregex_iterator i(html.begin(), html.end(), tag), end; i != end; ++i) {
+    std::string cell = (*i)[1];
+    for (const auto& [code, character] : std::vector<std::pair<std::string, std::string>>{
+             {"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&amp;", "&"}}) {
+      for (std::size_t at = 0; (at = cell.find(code, at)) != std::string::npos; ++at) {
+        cell.replace(at, code.size(), character);
+      }
+    }
+    cells.push_back(cell);
+  }
+  return cells;
+}
+
+TEST(Report, ShowsTheTablesOfTheResults) {
+  const Study study = made_up_study(100, 1);
+  const std::vector<Section> sections = made_up_sections(study);
+  const auto json = nlohmann::json::parse(results_json(study, sections));
+  std::vector<std::string> headers;
+  std::vector<std::string> cells;
+  for (const auto& table : json["tables"]) {
+    for (const auto& column : table["columns"]) headers.push_back(column);
+    for (const auto& row : table["rows"]) {
+      for (const auto& cell : row) cells.push_back(cell);
+    }
+  }
+  const std::string html = to_html("kolam study", sections);
+  EXPECT_EQ(cells_of(html, "<th scope=\"col\"(?: class=\"number\")?>([^<]*)</th>"), headers);
+  EXPECT_EQ(cells_of(html, "<t[dh](?: class=\"number\"| scope=\"row\")?>([^<]*)</t[dh]>"), cells);
+  EXPECT_GT(cells.size(), 100U);
+}
+
+TEST(Report, TablesShowTheFiguresOfTheResults) {
+  const Study study = made_up_study(100, 1);
+  const auto json = nlohmann::json::parse(results_json(study, made_up_sections(study)));
+  const auto table = [&](const std::string& section) {
+    for (const auto& candidate : json["tables"]) {
+      if (candidate["section"] == section) return candidate["rows"];
+    }
+    ADD_FAILURE() << "no table of " << section;
+    return nlohmann::json();
+  };
+  const auto comparison = table("Comparison");
+  for (const auto& [row, run] : {std::pair(0, "baseline"), std::pair(1, "automatic")}) {
+    EXPECT_EQ(comparison[row][2], short_number(json[run]["examples_per_second"]));
+    EXPECT_EQ(comparison[row][3], short_number(json[run]["milliseconds_per_step"]));
+  }
+  const auto sweep = table("Batch sweep on 2 devices");
+  ASSERT_EQ(sweep.size(), 2U);
+  EXPECT_EQ(sweep[1][2], short_number(json["sweep"][1]["examples_per_second"]));
+  EXPECT_EQ(sweep[1][4], bytes_text(json["sweep"][1]["used_bytes"]));
+  const auto memory = table("Memory per device");
+  EXPECT_EQ(memory[5][1], with_thousands(json["memory"]["estimated_bytes"]));
+  EXPECT_EQ(memory[6][1], with_thousands(json["memory"]["used_bytes"]));
+  const auto collectives = table("Collectives of one step (ms)");
+  EXPECT_EQ(collectives[0][4], with_thousands(json["communication"]["automatic"][0]["bytes"]));
+}
+
+TEST(Report, NeedsNoNetworkAndNoScript) {
+  const std::string html = to_html("kolam study", made_up_sections(made_up_study(100, 1)));
+  EXPECT_THAT(html, AllOf(Not(HasSubstr("<script")), Not(HasSubstr("src=")),
+                          Not(HasSubstr("href=")), Not(HasSubstr("url("))));
+}
+
+TEST(Report, EscapesWhatItIsGiven) {
+  const std::string html = to_html("a & b", {{"<i>", {Paragraph{"1 < 2 > \"0\" & so on"}}}});
+  EXPECT_THAT(html, AllOf(HasSubstr("<h2>&lt;i&gt;</h2>"),
+                          HasSubstr("<p>1 &lt; 2 &gt; &quot;0&quot; &amp; so on</p>"),
+                          HasSubstr("<title>a &amp; b</title>")));
+}
+
+TEST(Plot, HasRoundTicks) {
+  EXPECT_EQ(round_ticks(7300), (std::vector<double>{0, 2000, 4000, 6000, 8000}));
+  EXPECT_EQ(round_ticks(100), (std::vector<double>{0, 20, 40, 60, 80, 100}));
+  EXPECT_EQ(round_ticks(0), (std::vector<double>{0, 1}));
+}
+
+TEST(Plot, PutsDoublingSizesAtEqualDistances) {
+  const Plot plot{"x", "y", {{256, 1}, {512, 1}, {4096, 1}}};
+  EXPECT_DOUBLE_EQ(log_position(plot, 256), 0);
+  EXPECT_DOUBLE_EQ(log_position(plot, 512), 0.25);
+  EXPECT_DOUBLE_EQ(log_position(plot, 2048), 0.75);
+  EXPECT_DOUBLE_EQ(log_position(Plot{"x", "y", {{256, 1}}}, 256), 0.5);
+  EXPECT_THAT(to_svg(Plot{"x", "y", {}}), HasSubstr("</svg>"));
 }
 
 class Folder {
@@ -259,28 +403,6 @@ class Folder {
   ~Folder() { std::filesystem::remove_all(path); }
   std::filesystem::path path;
 };
-
-TEST(WriteWhole, LeavesNothingBehindWhenItFails) {
-  const Folder folder;
-  std::filesystem::create_directory(folder.path / "results.json");
-  EXPECT_THROW(write_whole(folder.path / "results.json", "{}"), DataError);
-  EXPECT_THROW(write_whole(folder.path / "missing" / "results.json", "{}"), DataError);
-  std::size_t files = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder.path)) {
-    ++files;
-  }
-  EXPECT_EQ(files, 1u);
-}
-
-TEST(WriteWhole, ReplacesAFile) {
-  const Folder folder;
-  write_whole(folder.path / "a", "old");
-  write_whole(folder.path / "a", "new");
-  std::ifstream file(folder.path / "a");
-  std::string content;
-  file >> content;
-  EXPECT_EQ(content, "new");
-}
 
 TEST(ReportFolder, ThatCannotBeMadeIsRefused) {
   const Folder folder;

@@ -33,11 +33,14 @@ make_data() {
   { bytes 0 0 8 1 0 0 0 64; for i in $(seq 0 63); do bytes $((i % 10)); done; } >"$1/train-labels-idx1-ubyte"
 }
 make_data "$folder/data"
+cp "$folder/data/train-images-idx3-ubyte" "$folder/data/t10k-images-idx3-ubyte"
+cp "$folder/data/train-labels-idx1-ubyte" "$folder/data/t10k-labels-idx1-ubyte"
+train=(--data "$folder/data" --epochs 1 --save none)
 tiny=(--data "$folder/data" --width 16 --repeats 2 --batch-per-device 4 --batches 2 --warmup 1
   --steps 2 --measurements 1)
 
 # Help fits a screen.
-for command in "" devices study; do
+for command in "" devices study train; do
   # shellcheck disable=SC2086
   lines=$("$kolam" $command --help | wc -l)
   [ "$lines" -le 40 ] || fail "kolam $command --help has $lines lines"
@@ -48,7 +51,7 @@ done
 
 # Wrong command lines.
 expect 2 "--help" "$kolam"
-expect 2 "\"dance\" is no command; expected devices or study" "$kolam" dance
+expect 2 "\"dance\" is no command; expected devices, study or train" "$kolam" dance
 expect 2 "--repeat" "$kolam" study --repeat 3
 for token in 0,001 0.001x nan inf 1e400 "" " 1"; do
   expect 2 "--learning-rate is \"$token\"" "$kolam" study --learning-rate "$token"
@@ -99,7 +102,8 @@ expect 1 "device memory" "$kolam" study "${tiny[@]}" --devices 2 --width 512 --m
 "$kolam" study "${tiny[@]}" --classes 12 --devices 3 --report "$folder/report" >"$folder/out" 2>"$folder/err" ||
   fail "the tiny study failed: $(cat "$folder/err")"
 for section in Devices Workload "One device" Mesh Placement "3 devices, automatic" Comparison \
-  "3 devices, explicit" "Automatic against explicit"; do
+  "3 devices, explicit" "Automatic against explicit" "Collectives of one step" \
+  "Memory per device" "Batch sweep on 3 devices"; do
   grep -q "^$section" "$folder/out" || fail "the study did not show \"$section\""
 done
 grep -q $'\033' "$folder/out" && fail "control sequences in a file"
@@ -118,9 +122,45 @@ assert results["workload"]["batch_per_device"] == 4
 assert len(results["devices"]) == 3
 PYTHON
 
+# Training: every option that means nothing is refused, and so is a place that cannot be written.
+expect 2 "--hidden means nothing here" "$kolam" train "${train[@]}" --hidden 8
+expect 2 "--momentum means nothing here" "$kolam" train "${train[@]}" --momentum 0.5
+expect 2 "\"adagrad\"; expected adamw, adam or sgd" "$kolam" train "${train[@]}" --optimizer adagrad
+expect 2 "\"0,001\"" "$kolam" train "${train[@]}" --learning-rate 0,001
+expect 2 "\"8,\"" "$kolam" train "${train[@]}" --model mlp --hidden "8,"
+expect 2 "no file can be written there" "$kolam" train "${train[@]}" --save "$folder/missing/model"
+expect 1 "training diverged" "$kolam" train "${train[@]}" --model mlp --optimizer sgd \
+  --learning-rate 1e6 --momentum 0 --hidden 64,64,64,64 --epochs 200 --save "$folder/diverged"
+[ -e "$folder/diverged" ] && fail "a diverged model was saved"
+
+# More devices than examples in the last batch; text, JSON, and the same parameters from both.
+mlp=("${train[@]}" --model mlp --hidden 8 --batch 9 --epochs 2 --devices 3)
+"$kolam" train "${mlp[@]}" --save "$folder/text.safetensors" >"$folder/out" 2>"$folder/err" ||
+  fail "training failed: $(cat "$folder/err")"
+[ "$(grep -c '^epoch [12]/2 ' "$folder/out")" = 2 ] || fail "not one line per epoch: $(cat "$folder/out")"
+grep -q $'\r' "$folder/out" && fail "a progress bar in a file"
+"$kolam" train "${mlp[@]}" --json --save "$folder/json.safetensors" >"$folder/out" 2>/dev/null ||
+  fail "training with --json failed"
+python3 - "$folder" <<'PYTHON' || fail "the lines of JSON are not as documented"
+import json, sys
+events = [json.loads(line) for line in open(sys.argv[1] + "/out")]
+assert [e["event"] for e in events] == ["start", "epoch", "epoch", "saved"], events
+assert events[0]["devices"] == 3 and events[0]["global_batch"] == 9
+for epoch in events[1:3]:
+    assert epoch["test_examples"] == 64 and 0 <= epoch["test_accuracy"] <= 1
+ratio = events[3]["peak_bytes_per_device"] / events[0]["estimated_bytes_per_device"]
+assert 0.8 < ratio < 1.3, ratio
+PYTHON
+cmp -s "$folder/text.safetensors" "$folder/json.safetensors" || fail "two runs saved different files"
+head -c 8 "$folder/text.safetensors" | od -An -tu8 | grep -q '[0-9]' || fail "no header"
+# Python's own package reads it, where it is installed.
+python3 -c 'import safetensors, numpy' 2>/dev/null &&
+  { python3 "$(dirname "$0")/../core/io/read_with_python.py" "$folder/text.safetensors" |
+    grep -q '^w_0 float32 \[16, 8\]' || fail "Python does not read the file"; }
+
 # Two runs with the same seed end with the same bits; f64 and explicit too.
 digests() {
-  "$kolam" study "${tiny[@]}" --devices 2 "$@" 2>/dev/null | awk '/^  (automatic|explicit) /{print $NF}'
+  "$kolam" study "${tiny[@]}" --devices 2 "$@" 2>/dev/null | awk '/^Automatic/{on = 1} /^Collectives/{on = 0} on && /^  (automatic|explicit) /{print $NF}'
 }
 first=$(digests --precision f64)
 [ "$(wc -w <<<"$first")" = 2 ] || fail "no digests were shown: $first"

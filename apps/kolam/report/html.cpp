@@ -35,8 +35,11 @@ std::string escaped(std::string_view text) {
 
 std::string html_of(const Table& table) {
   std::string html = "<div class=\"scroll\"><table>\n<thead><tr>";
-  for (const std::string& column : table.columns) {
-    html += fmt::format("<th scope=\"col\">{}</th>", escaped(column));
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    const bool is_number = std::ranges::all_of(
+        table.rows, [c](const auto& row) { return looks_like_a_number(row[c]); });
+    html += fmt::format("<th scope=\"col\"{}>{}</th>", is_number ? " class=\"number\"" : "",
+                        escaped(table.columns[c]));
   }
   html += "</tr></thead>\n<tbody>\n";
   for (const auto& row : table.rows) {
@@ -102,7 +105,8 @@ th, td { padding: 0.3rem 0.8rem 0.3rem 0; text-align: left; vertical-align: top;
 thead th { border-bottom: 1px solid var(--rule); color: var(--faint); font-weight: 600; }
 tbody tr + tr td, tbody tr + tr th { border-top: 1px solid var(--shade); }
 .list th { color: var(--faint); font-weight: 400; white-space: nowrap; }
-.number { text-align: right; white-space: nowrap; }
+.number { text-align: right; }
+td.number { white-space: nowrap; }
 .bars { display: grid; grid-template-columns: max-content minmax(4rem, 1fr) max-content;
   gap: 0.45rem 0.8rem; align-items: center; max-width: 40rem; margin: 0.8rem 0; }
 .track { background: var(--shade); border-radius: 3px; }
@@ -112,7 +116,8 @@ figure { margin: 0.8rem 0; max-width: 40rem; }
 figure svg { width: 100%; height: auto; display: block; }
 pre { background: var(--shade); padding: 0.8rem; overflow-x: auto; border-radius: 4px;
   font: 0.82rem/1.3 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; }
-@media (max-width: 30rem) { body { padding: 0.75rem; } .list th { white-space: normal; }
+@media (max-width: 30rem) { body { padding: 0.75rem; } table { font-size: 0.75rem; }
+  th, td { padding-right: 0.4rem; } .list th { white-space: normal; } pre { font-size: 0.68rem; }
   .bars { grid-template-columns: max-content 1fr; } .bars .value { grid-column: 2; } }
 @media print { body { max-width: none; padding: 0; } section { break-inside: avoid; }
   .scroll, pre { overflow: visible; } pre { white-space: pre-wrap; }

@@ -42,7 +42,7 @@ Section workload_section(const Study& study) {
   const StudyOptions& options = study.options;
   const int devices = study.device_count();
   const std::string size = options.preset == "quick"
-                               ? "quick: smaller than the codelab's (--preset codelab is full size)"
+                               ? "quick: not full size, which is --preset codelab"
                                : options.preset;
   return {
       "Workload",
@@ -57,8 +57,8 @@ Section workload_section(const Study& study) {
                                    options.mix, options.gelu == GeluForm::tanh ? "tanh" : "exact")},
              {"parameters", fmt::format("{} ({})", with_thousands(workload.parameters),
                                         options.precision == Precision::f32 ? "f32" : "f64")},
-             {"gradients per step",
-              fmt::format("{:.2f} MB", static_cast<double>(workload.gradient_bytes) / 1e6)},
+             {"gradients", fmt::format("{:.2f} MB per step",
+                                       static_cast<double>(workload.gradient_bytes) / 1e6)},
              {"batch per device", with_thousands(options.batch_per_device)},
              {"global batch",
               fmt::format("{} on 1 device, {} on {} devices",
@@ -70,7 +70,7 @@ Section workload_section(const Study& study) {
              {"optimizer", fmt::format("AdamW, learning rate {}, weight decay {}",
                                        options.learning_rate, options.weight_decay)},
              {"measured",
-              fmt::format("median of {} x {} steps after {} warm-up steps, {} batches in turn",
+              fmt::format("median of {} x {} steps, {} more before, {} batches",
                           options.measurements, options.steps, options.warmup, options.batches)},
              {"seed", fmt::format("{}", options.seed)}}}}};
 }
@@ -83,10 +83,11 @@ Section run_section(const std::string& title, const RunResult& run) {
              {"final accuracy", fmt::format("{:.1f} %", 100 * run.final_accuracy)},
              {"peak memory", fmt::format("{} per device", bytes_of(run.peak_bytes))}}};
   if (run.devices > 1) {
+    const std::size_t count = run.collectives.size();
     list.entries.emplace_back(
         "communication",
-        fmt::format("{} ms per step, {} collectives",
-                    short_number(run.communication_milliseconds()), run.collectives.size()));
+        fmt::format("{} ms per step, {} collective{}",
+                    short_number(run.communication_milliseconds()), count, count == 1 ? "" : "s"));
   }
   return {title, {list}};
 }
@@ -156,9 +157,8 @@ Section paths_section(const Study& study) {
 }
 
 Section collectives_section(const Study& study) {
-  Table table{
-      {"path", "label", "collective", "axis", "bytes", "predicted ms", "measured ms", "waited ms"},
-      {}};
+  Table table{{"path", "label", "collective", "axis", "bytes", "predicted", "measured", "waited"},
+              {}};
   const auto add = [&](const char* path, const RunResult& run) {
     for (const CollectiveRecord& record : run.collectives) {
       const double predicted =
@@ -177,7 +177,7 @@ Section collectives_section(const Study& study) {
     rates += fmt::format("{}{:.1f} GB/s at {}", rates.empty() ? "" : ", ",
                          point.bytes_per_second / 1e9, bytes_of(point.bytes));
   }
-  return {"Collectives of one step",
+  return {"Collectives of one step (ms)",
           {table,
            Paragraph{fmt::format(
                "Predicted from what was measured on this mesh before: a latency of {:.1f} us, and "
