@@ -233,7 +233,7 @@ std::function<int()> add_study_command(CLI::App& program) {
   add("--steps", "N", "steps per measurement (15)");
   add("--measurements", "N", "measurements, of which the median counts (3)");
   add("--sweep", "LIST", "global batches, or none\n(256,512,1024,2048,4096)");
-  add("--sweep-steps", "N", "measured steps of each of them (3)");
+  add("--sweep-steps", "N", "measured steps of each of them (5)");
   add("--learning-rate", "X", "of AdamW (0.0003)");
   add("--weight-decay", "X", "of AdamW (0.0001)");
   add("--seed", "N", "of start values and shuffling (1)");

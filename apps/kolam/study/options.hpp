@@ -34,8 +34,8 @@ struct StudyOptions {
   Precision precision = Precision::f32;
   /// Global batches of the sweep over all devices; none leaves it out.
   std::vector<std::int64_t> sweep = {256, 512, 1024, 2048, 4096};
-  /// Measured steps of each of them, after one that is not measured.
-  std::int64_t sweep_steps = 3;
+  /// Measured steps of each of them, of which the median counts, after one that is not measured.
+  std::int64_t sweep_steps = 5;
 
   std::optional<int> devices = {};
   /// Outputs of the model; none: the classes of the data set.
