@@ -33,7 +33,7 @@ struct TrainingSizes {
   std::int64_t optimizer_buffers = 2;
   /// Buffers of gradients at once: 1, or 2 on the explicit path, whose pmean makes a new one.
   std::int64_t gradient_buffers = 1;
-  /// Batches on the device at the same time.
+  /// Batches on the device at the same time; 0 where they lie in host memory that it reads.
   std::int64_t batches = 1;
 };
 

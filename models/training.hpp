@@ -8,7 +8,7 @@
 
 #include <kolam/core/array/device_put.hpp>
 #include <kolam/core/autodiff/value_and_grad.hpp>
-#include <kolam/core/data/batches.hpp>
+#include <kolam/core/data/batch_loader.hpp>
 #include <kolam/core/ops/accuracy.hpp>
 #include <kolam/parallel/collectives.hpp>
 
@@ -16,6 +16,9 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <thread>
+#include <utility>
 
 namespace kolam::models {
 
@@ -58,6 +61,9 @@ struct FitOptions {
   std::int64_t global_batch = 128;
   /// Of the order of the examples.
   std::uint64_t seed = 1;
+  /// Batches that each rank prepares ahead on a thread of its own; none: a few where this machine
+  /// has more cores than the mesh has ranks, otherwise 0.
+  std::optional<std::int64_t> ahead = {};
 };
 
 struct FitCallbacks {
@@ -97,6 +103,35 @@ inline Evaluation mean_of(double loss_sum, std::int64_t hits, std::int64_t examp
   return {loss_sum / count, static_cast<double>(hits) / count, examples};
 }
 
+inline std::int64_t batches_ahead(const RankContext& context, const FitOptions& options) {
+  const auto ranks = static_cast<unsigned>(context.mesh().size());
+  return options.ahead.value_or(std::thread::hardware_concurrency() > ranks ? 4 : 0);
+}
+
+/// This rank's slices of the batches of a data set.
+template <class Placements, class T>
+data::BatchLoader<T> loader_of(const RankContext& context, const data::Dataset& dataset,
+                               std::int64_t global_batch, std::uint64_t seed, data::Order order,
+                               std::int64_t ahead) {
+  data::LoaderOptions options{
+      .global_batch = global_batch, .seed = seed, .order = order, .ahead = ahead};
+  options.share = [&context](std::int64_t rows) {
+    constexpr Axes axes = placement_of<typename Placements::Images>.dimension(0);
+    return local_slice(context.mesh(), context.rank(), axes, rows);
+  };
+  return data::BatchLoader<T>(dataset, options);
+}
+
+/// The current batch as arrays over the mesh.
+template <class Placements, class T>
+auto arrays_of(RankContext& context, const data::BatchLoader<T>& loader) {
+  const std::int64_t rows = loader.global_rows();
+  const std::int64_t features = loader.images().extents[1];
+  return std::pair(
+      device_put_slice<typename Placements::Images>(context, loader.images(), {rows, features}),
+      device_put_slice<typename Placements::Labels>(context, loader.labels(), {rows}));
+}
+
 inline double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
@@ -133,17 +168,16 @@ Evaluation evaluate(RankContext& context, Model& model, const data::Dataset& dat
 /// One pass over the training examples.
 template <class Placements, class Model, class Optimizer>
 EpochReport train_epoch(RankContext& context, Model& model, Optimizer& optimizer,
-                        data::EpochBatches<typename Model::value_type>& batches, std::int64_t epoch,
+                        data::BatchLoader<typename Model::value_type>& loader, std::int64_t epoch,
                         const FitCallbacks& callbacks) {
   constexpr Axes batch_axes = placement_of<typename Placements::Images>.dimension(0);
   detail::Tally<batch_axes> tally;
-  BatchReport report{.epoch = epoch, .batch_count = batches.batch_count()};
+  BatchReport report{.epoch = epoch, .batch_count = loader.batch_count()};
   double loss_sum = 0;
   const auto begin = std::chrono::steady_clock::now();
-  batches.start(static_cast<std::uint64_t>(epoch - 1));
-  while (batches.next()) {
-    const auto x = device_put<typename Placements::Images>(context, batches.images());
-    const auto y = device_put<typename Placements::Labels>(context, batches.labels());
+  loader.start(static_cast<std::uint64_t>(epoch - 1));
+  while (loader.next()) {
+    const auto [x, y] = detail::arrays_of<Placements>(context, loader);
     std::int64_t hits = 0;
     const auto [loss, gradients] = value_and_grad(model, [&] {
       const auto logits = model(x);
@@ -182,11 +216,12 @@ EpochReport fit(RankContext& context, Model& model, Optimizer& optimizer,
   if (options.epochs < 1) {
     throw ConfigurationError(fmt::format("fit has {} epochs; expected at least 1", options.epochs));
   }
-  data::EpochBatches<typename Model::value_type> batches(
-      training, {.global_batch = options.global_batch, .seed = options.seed});
+  auto loader = detail::loader_of<Placements, typename Model::value_type>(
+      context, training, options.global_batch, options.seed, data::Order::shuffled,
+      detail::batches_ahead(context, options));
   EpochReport report;
   for (std::int64_t epoch = 1; epoch <= options.epochs; ++epoch) {
-    report = train_epoch<Placements>(context, model, optimizer, batches, epoch, callbacks);
+    report = train_epoch<Placements>(context, model, optimizer, loader, epoch, callbacks);
     report.validation = evaluate<Placements>(context, model, validation, options.global_batch);
     if (context.rank() == 0 && callbacks.on_epoch) callbacks.on_epoch(report);
   }

@@ -145,7 +145,8 @@ TrainSetup setup_of(const Session& session, const TrainOptions& options,
   const int devices = session.device_count();
   const models::TrainingSizes sizes{
       .rows = (std::min(options.batch, training.count()) + devices - 1) / devices,
-      .optimizer_buffers = options.optimizer == OptimizerKind::sgd ? 1 : 2};
+      .optimizer_buffers = options.optimizer == OptimizerKind::sgd ? 1 : 2,
+      .batches = device_memory_is_host_accessible ? 0 : 1};
   TrainSetup setup{.dataset = training.source().string(),
                    .training_examples = training.count(),
                    .test_examples = test.count(),

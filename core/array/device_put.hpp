@@ -65,4 +65,31 @@ auto device_put(RankContext& context, const HostTensor<T>& host) {
   return array;
 }
 
+/// An array of the given global extents from this rank's slice of it in host memory: on a CPU the
+/// memory itself, which must outlive the array, elsewhere a copy on the device.
+/// \throws ShapeError if `local` is not this rank's slice.
+template <class Policy, class T>
+auto device_put_slice(RankContext& context, const HostTensor<T>& local, const Extents& global) {
+  constexpr int dimensions = detail::NamedDimensions<Policy>::value;
+  using Result = Array<typename detail::PointerTo<T, dimensions>::type, Policy>;
+  const Extents expected =
+      local_extents(context.mesh(), context.rank(), placement_of<Policy>, global);
+  if (local.extents != expected) {
+    throw ShapeError(fmt::format(
+        "device_put_slice: the host slice is {}, but rank {} holds {} of {}; pass the rank's own "
+        "slice and the global extents",
+        to_string(local.extents), context.rank(), to_string(expected), to_string(global)));
+  }
+  if constexpr (device_memory_is_host_accessible) {
+    return Result(context, global, const_cast<T*>(local.data), Block());
+  } else {
+    Result array(context, global);
+    const auto count = static_cast<std::size_t>(expected.count());
+    Kokkos::deep_copy(context.space(), Vector<T>(array.view().data(), count),
+                      Kokkos::View<const T*, Kokkos::HostSpace, Unmanaged>(local.data, count));
+    context.space().fence();
+    return array;
+  }
+}
+
 }  // namespace kolam

@@ -1,4 +1,5 @@
 #include <kolam/core/data/batches.hpp>
+#include <kolam/core/data/pixels.hpp>
 #include <kolam/core/data/regular_file.hpp>
 #include <kolam/core/error.hpp>
 #include <kolam/core/random/philox.hpp>
@@ -6,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <numeric>
 
@@ -60,24 +60,15 @@ void require_positive(const char* name, std::int64_t value) {
         fmt::format("{} is {}, expected at least 1; give a positive number", name, value));
 }
 
-/// Every value that a pixel can become.
-template <class T>
-std::array<T, 256> pixel_values() {
-  std::array<T, 256> values{};
-  for (std::size_t pixel = 0; pixel < values.size(); ++pixel)
-    values[pixel] = static_cast<T>(pixel) / static_cast<T>(255);
-  return values;
-}
-
 /// Writes the examples one after the other to the front of `images` and `labels`.
 template <class T>
 void copy_examples(const Dataset& dataset, std::span<const std::uint32_t> examples,
                    std::span<T> images, std::span<std::int32_t> labels) {
-  const std::array<T, 256> values = pixel_values<T>();
-  auto pixel_out = images.begin();
+  T* pixels = images.data();
   auto label_out = labels.begin();
   for (const std::uint32_t example : examples) {
-    for (const std::uint8_t pixel : dataset.image(example)) *pixel_out++ = values[pixel];
+    convert_pixels(dataset.image(example), pixels);
+    pixels += dataset.features();
     *label_out++ = dataset.labels()[example];
   }
 }
