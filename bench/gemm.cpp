@@ -56,20 +56,23 @@ constexpr auto yes = Transpose::yes;
 
 /// Rows of a device's batch, width 1024: forward, gradient of the input, gradient of the weights.
 constexpr Shape shapes[] = {
-    {"block_forward", 512, 1024, 1024, no, no},    {"block_input_gradient", 512, 1024, 1024, no, yes},
+    {"block_forward", 512, 1024, 1024, no, no},
+    {"block_input_gradient", 512, 1024, 1024, no, yes},
     {"block_weight_gradient", 1024, 1024, 512, yes, no},
-    {"image_forward", 512, 1024, 784, no, no},     {"image_weight_gradient", 784, 1024, 512, yes, no},
-    {"small_forward", 32, 128, 784, no, no},       {"small_weight_gradient", 784, 128, 32, yes, no},
+    {"image_forward", 512, 1024, 784, no, no},
+    {"image_weight_gradient", 784, 1024, 512, yes, no},
+    {"small_forward", 32, 128, 784, no, no},
+    {"small_weight_gradient", 784, 128, 32, yes, no},
     {"small_logits", 32, 10, 128, no, no},
 };
 
 template <class T>
 void add(const char* type, GemmBackend backend, const Shape& shape, double peak) {
-  const std::string name =
-      std::string(kernels::name_of(backend)) + "/" + type + "/" + shape.name;
-  benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) {
-    multiply<T>(state, backend, shape, peak);
-  })->UseRealTime()->Unit(benchmark::kMicrosecond);
+  const std::string name = std::string(kernels::name_of(backend)) + "/" + type + "/" + shape.name;
+  benchmark::RegisterBenchmark(
+      name.c_str(), [=](benchmark::State& state) { multiply<T>(state, backend, shape, peak); })
+      ->UseRealTime()
+      ->Unit(benchmark::kMicrosecond);
 }
 
 }  // namespace

@@ -57,18 +57,22 @@ void add(const char* name, std::int64_t rows, std::int64_t columns, double passe
          const Kernel& kernel) {
   const std::string full =
       std::string(name) + "/" + std::to_string(rows) + "x" + std::to_string(columns);
-  benchmark::RegisterBenchmark(full.c_str(), [=](benchmark::State& state) {
-    Operands<float> operands(rows, columns);
-    for (auto _ : state) {
-      kernel(operands);
-      benchmark::ClobberMemory();
-    }
-    const double gigabytes = passes * 4.0 * static_cast<double>(rows * columns) *
-                             static_cast<double>(state.iterations()) / 1e9;
-    state.counters["GB/s"] = benchmark::Counter(gigabytes, benchmark::Counter::kIsRate);
-    state.counters["of_stream"] =
-        benchmark::Counter(gigabytes / limit, benchmark::Counter::kIsRate);
-  })->UseRealTime()->Unit(benchmark::kMicrosecond);
+  benchmark::RegisterBenchmark(
+      full.c_str(),
+      [=](benchmark::State& state) {
+        Operands<float> operands(rows, columns);
+        for (auto _ : state) {
+          kernel(operands);
+          benchmark::ClobberMemory();
+        }
+        const double gigabytes = passes * 4.0 * static_cast<double>(rows * columns) *
+                                 static_cast<double>(state.iterations()) / 1e9;
+        state.counters["GB/s"] = benchmark::Counter(gigabytes, benchmark::Counter::kIsRate);
+        state.counters["of_stream"] =
+            benchmark::Counter(gigabytes / limit, benchmark::Counter::kIsRate);
+      })
+      ->UseRealTime()
+      ->Unit(benchmark::kMicrosecond);
 }
 
 void add_all(std::int64_t rows, std::int64_t columns, double limit) {
@@ -91,8 +95,12 @@ void add_all(std::int64_t rows, std::int64_t columns, double limit) {
                                            o.matrix(2), 0, o.matrix(3), 0, o.row(4));
   });
   add("adamw_update", rows, columns, 7, limit, [=](Operands<float>& o) {
-    kernels::adamw_update<float>(space, {.learning_rate = 1e-3, .beta1 = 0.9, .beta2 = 0.999,
-                                         .epsilon = 1e-8, .weight_decay = 1e-4},
+    kernels::adamw_update<float>(space,
+                                 {.learning_rate = 1e-3,
+                                  .beta1 = 0.9,
+                                  .beta2 = 0.999,
+                                  .epsilon = 1e-8,
+                                  .weight_decay = 1e-4},
                                  o.vector(0), o.vector(1), o.vector(2), o.vector(3));
   });
 }
@@ -114,9 +122,8 @@ int main(int argc, char** argv) {
                                                     ScalarView<float>(&o.scalar));
     });
     add("softmax_cross_entropy_backward", rows, 10, 2, limit, [=](Operands<float>& o) {
-      kernels::softmax_cross_entropy_backward<float>(space, o.matrix(0), o.labels(),
-                                                     ScalarView<const float>(&o.scalar), 1, 0,
-                                                     o.matrix(1));
+      kernels::softmax_cross_entropy_backward<float>(
+          space, o.matrix(0), o.labels(), ScalarView<const float>(&o.scalar), 1, 0, o.matrix(1));
     });
   }
   benchmark::Initialize(&argc, argv);

@@ -2,6 +2,8 @@
 
 #include <kolam/core/kernels/range.hpp>
 
+#include <cmath>
+
 namespace kolam::kernels {
 
 template <class T>
@@ -11,15 +13,15 @@ void adamw_update(const ExecutionSpace& space, const AdamWStep& step, Vector<T> 
   const T* const gradients = g.data();
   T* const first = m.data();
   T* const second = v.data();
-  const auto learning_rate = static_cast<T>(step.learning_rate);
   const auto beta1 = static_cast<T>(step.beta1);
   const auto beta2 = static_cast<T>(step.beta2);
   const auto rest1 = static_cast<T>(1 - step.beta1);
   const auto rest2 = static_cast<T>(1 - step.beta2);
   const auto epsilon = static_cast<T>(step.epsilon);
-  const auto decay = static_cast<T>(step.weight_decay);
-  const auto correction1 = static_cast<T>(step.bias_correction1);
-  const auto correction2 = static_cast<T>(step.bias_correction2);
+  // One division and one root per element: dividing by constants is done here, once.
+  const auto rate = static_cast<T>(step.learning_rate / step.bias_correction1);
+  const auto root_scale = static_cast<T>(1 / std::sqrt(step.bias_correction2));
+  const auto keep = static_cast<T>(1 - step.learning_rate * step.weight_decay);
   Kokkos::parallel_for(
       "kolam::kernels::adamw_update", range(space, static_cast<std::int64_t>(p.size())),
       KOKKOS_LAMBDA(std::int64_t i) {
@@ -28,8 +30,8 @@ void adamw_update(const ExecutionSpace& space, const AdamWStep& step, Vector<T> 
         const T square = beta2 * second[i] + rest2 * gradient * gradient;
         first[i] = mean;
         second[i] = square;
-        const T root = compat::math::sqrt(square / correction2) + epsilon;
-        parameters[i] -= learning_rate * (mean / correction1 / root + decay * parameters[i]);
+        const T root = compat::math::sqrt(square) * root_scale + epsilon;
+        parameters[i] = keep * parameters[i] - rate * mean / root;
       });
 }
 
