@@ -13,6 +13,8 @@
 #include <memory>
 #include <vector>
 
+#include "limits.hpp"
+
 namespace {
 
 using namespace kolam;
@@ -30,6 +32,11 @@ double gemm_flops(const Workload& w) {
   const auto n = static_cast<double>(w.width);
   const double block = 6 * n * n * static_cast<double>(w.repeats);
   return static_cast<double>(w.global_batch) * (4 * 784 * n + block + 6 * n * 10);
+}
+
+double peak() {
+  static const double gflops = bench::peak_gflops();
+  return gflops;
 }
 
 template <class M, class X, class Y>
@@ -91,8 +98,10 @@ void steps(benchmark::State& state, const Workload& workload, int devices, bool 
   const auto iterations = static_cast<double>(state.iterations());
   state.counters["examples/s"] = benchmark::Counter(
       static_cast<double>(workload.global_batch) * iterations, benchmark::Counter::kIsRate);
-  state.counters["GFLOP/s"] =
-      benchmark::Counter(gemm_flops(workload) * iterations / 1e9, benchmark::Counter::kIsRate);
+  const double gflop = gemm_flops(workload) * iterations / 1e9;
+  state.counters["GFLOP/s"] = benchmark::Counter(gflop, benchmark::Counter::kIsRate);
+  state.counters["of_peak"] =
+      benchmark::Counter(gflop / (devices * peak()), benchmark::Counter::kIsRate);
 }
 
 constexpr Workload codelab{1024, 128, 1024};

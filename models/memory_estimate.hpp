@@ -39,6 +39,19 @@ struct TrainingSizes {
 
 namespace detail {
 
+/// The first layer keeps its sum and its GELU, each repeat its sum and its result. The backward
+/// pass of the last repeat no longer has that repeat's result, and has three arrays of its size;
+/// without repeats there is one gradient. With `keep_every` above 1 each group of repeats keeps the
+/// state before it, and one group at a time keeps what all repeats keep otherwise.
+inline std::int64_t arrays_kept(std::int64_t repeats, std::int64_t keep_every) {
+  if (repeats == 0) return 3;
+  if (keep_every == 1) return 2 * repeats + 4;
+  const std::int64_t groups = (repeats + keep_every - 1) / keep_every;
+  const std::int64_t in_last = repeats - (groups - 1) * keep_every;
+  const std::int64_t last = 4 + (groups - 1) + 2 * in_last;
+  return groups == 1 ? last : std::max(last, 4 + (groups - 2) + 2 * keep_every);
+}
+
 /// \param activation_elements elements kept for one row.
 inline MemoryEstimate estimate(std::int64_t parameters, std::int64_t inputs,
                                std::int64_t activation_elements, const TrainingSizes& sizes) {
@@ -56,12 +69,9 @@ inline MemoryEstimate estimate(std::int64_t parameters, std::int64_t inputs,
 
 }  // namespace detail
 
-/// The first layer keeps its sum and its GELU, each repeat its sum and its result. The backward
-/// pass of the last repeat no longer has that repeat's result, and has three arrays of its size;
-/// without repeats there is one gradient.
 inline MemoryEstimate estimate_memory(const SharedBlockMlpOptions& options,
                                       const TrainingSizes& sizes) {
-  const std::int64_t wide = options.repeats > 0 ? 2 * options.repeats + 4 : 3;
+  const std::int64_t wide = detail::arrays_kept(options.repeats, options.keep_every);
   return detail::estimate(SharedBlockMlp<DataParallel>::parameter_count(options), options.inputs,
                           checked_product(wide, options.width) + options.classes, sizes);
 }

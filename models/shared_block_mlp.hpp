@@ -24,6 +24,8 @@ struct SharedBlockMlpOptions {
   double mix = 0.1;
   GeluForm gelu = GeluForm::tanh;
   std::uint64_t seed = 1;
+  /// Every how many repeats the state is kept for the backward pass; see `ops::scan`.
+  std::int64_t keep_every = 1;
 };
 
 /// \tparam Placements a policy class such as `DataParallel`.
@@ -49,9 +51,10 @@ class SharedBlockMlp {
     auto h = ops::gelu(ops::dense(x, parameters_.template get<T**, Weight>(w_in),
                                   parameters_.template get<T*, Bias>(b_in)),
                        options_.gelu);
-    h = ops::scan(std::move(h), options_.repeats, [&](const auto& carry) {
-      return ops::dense_gelu_mix(carry, w, b, options_.mix, options_.gelu);
-    });
+    const auto block = [w, b, mix = options_.mix, gelu = options_.gelu](const auto& carry) {
+      return ops::dense_gelu_mix(carry, w, b, mix, gelu);
+    };
+    h = ops::scan(std::move(h), options_.repeats, block, {.keep_every = options_.keep_every});
     return ops::dense(h, parameters_.template get<T**, Weight>(w_out),
                       parameters_.template get<T*, Bias>(b_out));
   }

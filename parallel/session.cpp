@@ -158,9 +158,17 @@ Session::Session(const SessionOptions& options) : options_(options) {
   deadline_ = deadline_from(options);
   memory_limit_ = options.memory_limit.value_or(
       machine_.memory_bytes > 0 ? machine_.memory_bytes / device_count() : Arena::no_limit);
-  gemm_ = options.gemm ? *options.gemm : kernels::choose_gemm_backend();
   owns_kokkos_ = !compat::kokkos_is_initialized();
   if (owns_kokkos_) compat::initialize_kokkos();
+  try {
+    // Last, because it may measure.
+    gemm_ = options.gemm ? kernels::GemmChoice{*options.gemm, "the program says so"}
+                         : kernels::choose_gemm_backend();
+  } catch (...) {
+    // No destructor runs for a session that was not made.
+    if (owns_kokkos_) Kokkos::finalize();
+    throw;
+  }
 }
 
 Session::~Session() {
@@ -177,7 +185,7 @@ void Session::run(const Mesh& mesh, const std::function<void(Rank&)>& function) 
   const bool shared = devices_.front().is_shared;
   const auto run = std::make_shared<Run>(
       mesh, in_process::WorldOptions{.deadline = deadline_, .ranks_share_cores = shared}, function);
-  const DeviceOptions device_options{.memory_limit = memory_limit_, .gemm = gemm_};
+  const DeviceOptions device_options{.memory_limit = memory_limit_, .gemm = gemm_.backend};
   const bool pin = options_.pin_threads && !shared;
   std::vector<std::thread> threads;
   for (int rank = 0; rank < mesh.size(); ++rank) {

@@ -30,7 +30,7 @@ struct SessionOptions {
   std::optional<std::chrono::milliseconds> deadline = {};
   /// How long ranks have to end once one has failed.
   std::chrono::milliseconds grace = std::chrono::seconds(5);
-  /// Preferred GEMM backend; none: `KOLAM_GEMM` or the default of this build.
+  /// Preferred GEMM backend; none: `KOLAM_GEMM`, or what a short measurement chooses.
   std::optional<kernels::GemmBackend> gemm = {};
   /// Whether rank threads are pinned to their cores (never where ranks share cores).
   bool pin_threads = true;
@@ -63,7 +63,8 @@ class Session {
   const MachineInfo& machine() const { return machine_; }
   /// Bytes that each device may take.
   std::int64_t memory_limit() const { return memory_limit_; }
-  kernels::GemmBackend gemm_backend() const { return gemm_; }
+  /// The GEMM backend that f32 takes, and why.
+  const kernels::GemmChoice& gemm_backend() const { return gemm_; }
 
   /// Runs `function` once on every rank of the mesh, each on its own thread with its own device,
   /// and returns when all have ended. Results leave through what `function` captures; let one rank
@@ -78,7 +79,7 @@ class Session {
   std::vector<DeviceInfo> devices_;
   std::int64_t memory_limit_ = 0;
   std::chrono::milliseconds deadline_{};
-  kernels::GemmBackend gemm_{};
+  kernels::GemmChoice gemm_;
   bool owns_kokkos_ = false;
   bool has_stuck_rank_ = false;
 };

@@ -7,7 +7,6 @@
 #include <kolam/parallel/session.hpp>
 #include <kolam/parallel/topology.hpp>
 
-#include <cstdlib>
 #include <memory>
 
 #include "command.hpp"
@@ -40,20 +39,18 @@ std::vector<GemmRate> measure_backends() {
   return rates;
 }
 
-Section gemm_section(const std::vector<GemmRate>& rates, kernels::GemmBackend chosen) {
+Section gemm_section(const std::vector<GemmRate>& rates, const kernels::GemmChoice& chosen) {
   Table table{{"backend", "f32", "f64", "carries"}, {}};
   for (const GemmRate& rate : rates) {
     const bool is_kernels = rate.backend == kernels::GemmBackend::kokkos_kernels;
-    std::string carries = rate.backend == chosen ? "f32" : "";
+    std::string carries = rate.backend == chosen.backend ? "f32" : "";
     if (is_kernels) carries += carries.empty() ? "f64" : ", f64";
     table.rows.push_back({std::string(kernels::name_of(rate.backend)), short_number(rate.f32),
                           rate.f64 > 0 ? short_number(rate.f64) : "-", carries});
   }
-  const char* reason = std::getenv("KOLAM_GEMM") == nullptr
-                           ? "the default of this build; KOLAM_GEMM overrides it."
-                           : "because KOLAM_GEMM says so.";
   return {"Matrix products (512 x 512 x 512, one core, GFLOP/s)",
-          {table, Paragraph{fmt::format("f32 takes {}: {}", kernels::name_of(chosen), reason)}}};
+          {table, Paragraph{fmt::format("f32 takes {}: {}. KOLAM_GEMM overrides it.",
+                                        kernels::name_of(chosen.backend), chosen.reason)}}};
 }
 
 /// Times of an allreduce over all devices.

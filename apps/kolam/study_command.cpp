@@ -227,6 +227,7 @@ std::function<int()> add_study_command(CLI::App& program) {
   add("--width", "N", "units of the repeated block (by preset)");
   add("--repeats", "N", "repeats of the block (by preset)");
   add("--mix", "X", "share of the block in each repeat (0.1)");
+  add("--keep-every", "N", "repeats per state kept for the backward pass (1)");
   add("--batch-per-device", "N", "examples per device and step (by preset)");
   add("--batches", "N", "batches that the steps take in turn (8)");
   add("--warmup", "N", "steps before measuring (4)");

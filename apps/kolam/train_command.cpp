@@ -31,7 +31,8 @@ models::SharedBlockMlpOptions shared_block_options(const TrainOptions& options,
           .repeats = options.repeats,
           .mix = options.mix,
           .gelu = options.gelu,
-          .seed = options.seed};
+          .seed = options.seed,
+          .keep_every = options.keep_every};
 }
 
 models::MlpOptions mlp_options(const TrainOptions& options, const data::Dataset& dataset) {
@@ -214,6 +215,7 @@ std::function<int()> add_train_command(CLI::App& program) {
   add("--width", "N", "of shared-block: units of the block (512)");
   add("--repeats", "N", "of shared-block: repeats of the block (16)");
   add("--mix", "X", "of shared-block: share of the block (0.1)");
+  add("--keep-every", "N", "of shared-block: repeats per state kept (1)");
   add("--gelu", "FORM", "of shared-block: tanh or exact (tanh)");
   add("--epochs", "N", "passes over the training examples (5)");
   add("--batch", "N", "examples per step over all devices (128)");

@@ -67,12 +67,23 @@ void Tape::backward(NodeId output, const void* seed) {
   node(output).arrived = true;
   node(output).gradient = const_cast<void*>(seed);
   while (!entries_.empty()) {
+    // Taken off first: running it may record more, which is then next.
     const Entry entry = entries_.back();
-    if (node(entry.output).arrived) entry.run(entry.closure, node(entry.output).gradient);
     entries_.pop_back();
+    if (node(entry.output).arrived) entry.run(entry.closure, node(entry.output).gradient);
     entry.destroy(entry.closure);
     node(entry.output).block = Block();
   }
+}
+
+void Tape::continue_backward(NodeId result, NodeId output) {
+  if (!is_live(result)) return;
+  // By value: the new node is further back in the same vector.
+  const Node from = node(output);
+  Node& target = node(result);
+  target.gradient = from.gradient;
+  target.block = from.block;
+  target.arrived = true;
 }
 
 void Tape::clear() {

@@ -42,8 +42,11 @@ class Tape {
   bool is_live(NodeId id) const {
     return recording_now_ && id.index >= 0 && id.recording == recording_;
   }
-  /// Whether the node is a parameter: its gradient is kept for the caller, per rank.
-  bool is_leaf(NodeId id) const { return is_live(id) && node(id).leaf; }
+  /// Whether the node is a parameter of this recording, also while it is paused.
+  bool is_leaf(NodeId id) const {
+    return id.index >= 0 && static_cast<std::size_t>(id.index) < nodes_.size() &&
+           id.recording == recording_ && node(id).leaf;
+  }
 
   /// A parameter: gradients arrive in memory that the caller owns.
   NodeId add_leaf(void* gradient);
@@ -63,8 +66,28 @@ class Tape {
   GradientSlot accumulate_in_place(NodeId id, NodeId source);
   bool has_arrived(NodeId id) const { return node(id).arrived; }
 
+  /// For an operation whose backward pass runs forward again and records: what it recorded is run
+  /// backwards next, starting with `result`, whose gradient is that of `output`, the operation's
+  /// own.
+  void continue_backward(NodeId result, NodeId output);
+
   /// Runs everything backwards, from `output`, whose gradient is the `bytes` at `seed`.
   void backward(NodeId output, const void* seed);
+
+  /// Records nothing for as long as it lives; what is computed counts as constants.
+  class Pause {
+   public:
+    explicit Pause(Tape& tape) : tape_(tape), before_(tape.recording_now_) {
+      tape_.recording_now_ = false;
+    }
+    ~Pause() { tape_.recording_now_ = before_; }
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+
+   private:
+    Tape& tape_;
+    bool before_;
+  };
 
   /// Records for as long as it lives. \throws Error (by the constructor) if one records already.
   class Recording {

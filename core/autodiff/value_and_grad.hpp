@@ -64,6 +64,7 @@ auto value_and_grad(Model& model, Function&& function) {
   T* const total = flat + parameters.flat_size();
   {
     const Tape::Recording recording(context.tape());
+    const kernels::Gemm::KeepConstants keep(context.gemm());
     parameters.register_leaves(flat);
     const Loss loss = function();
     const Block seed = context.arena().allocate(sizeof(T), "the seed of the backward pass");

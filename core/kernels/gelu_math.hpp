@@ -35,7 +35,9 @@ struct TanhGelu {
 struct ExactGelu {
   template <class T>
   KOKKOS_INLINE_FUNCTION static T distribution(T z) {
-    return T(0.5) * compat::math::erfc(T(-0.70710678118654752440) * z);
+    const T x = T(0.70710678118654752440) * z;
+    const T half = T(0.5) * erfc_of_positive(x < T(0) ? -x : x);
+    return x < T(0) ? half : T(1) - half;
   }
   template <class T>
   KOKKOS_INLINE_FUNCTION static T value(T z) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <kolam/core/error.hpp>
+#include <kolam/core/kernels/blas_threads.hpp>
 #include <kolam/core/kernels/elementwise.hpp>
 #include <kolam/core/kernels/gemm_onednn.hpp>
 
@@ -12,6 +13,7 @@
 #include <cstdlib>
 #include <limits>
 #include <string>
+#include <thread>
 #include <type_traits>
 
 namespace kolam::kernels {
@@ -25,18 +27,6 @@ std::vector<GemmBackend> available_gemm_backends() {
     return {GemmBackend::onednn, GemmBackend::kokkos_kernels};
   }
   return {GemmBackend::kokkos_kernels};
-}
-
-GemmBackend choose_gemm_backend() {
-  const std::vector<GemmBackend> available = available_gemm_backends();
-  const char* wanted = std::getenv("KOLAM_GEMM");
-  if (wanted == nullptr) return available.front();
-  std::string names;
-  for (const GemmBackend backend : available) {
-    if (name_of(backend) == wanted) return backend;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(backend));
-  }
-  throw ConfigurationError(fmt::format("KOLAM_GEMM is \"{}\"; this build has: {}", wanted, names));
 }
 
 namespace {
@@ -106,6 +96,29 @@ GemmBackend Gemm::backend_for() const {
 template <class T>
 void Gemm::operator()(const ExecutionSpace& space, Transpose transpose_a, Transpose transpose_b,
                       T alpha, Matrix<const T> a, Matrix<const T> b, T beta, Matrix<T> c) {
+  multiply(space, transpose_a, transpose_b, alpha, a, b, beta, c, false);
+}
+
+template <class T>
+void Gemm::with_parameters(const ExecutionSpace& space, Transpose transpose_a,
+                           Transpose transpose_b, T alpha, Matrix<const T> a, Matrix<const T> b,
+                           T beta, Matrix<T> c) {
+  multiply(space, transpose_a, transpose_b, alpha, a, b, beta, c, keeps_constants_);
+}
+
+Gemm::KeepConstants::KeepConstants(Gemm& gemm) : gemm_(gemm) {
+  if (gemm_.onednn_) gemm_.onednn_->forget_packed();
+  gemm_.keeps_constants_ = true;
+}
+
+Gemm::KeepConstants::~KeepConstants() {
+  gemm_.keeps_constants_ = false;
+}
+
+template <class T>
+void Gemm::multiply(const ExecutionSpace& space, Transpose transpose_a, Transpose transpose_b,
+                    T alpha, const Matrix<const T>& a, const Matrix<const T>& b, T beta,
+                    const Matrix<T>& c, bool b_is_kept) {
   const Shape shape = checked_shape(transpose_a, transpose_b, a, b, c);
   if (shape.m == 0 || shape.n == 0) return;
   if (shape.k == 0) {
@@ -126,10 +139,11 @@ void Gemm::operator()(const ExecutionSpace& space, Transpose transpose_a, Transp
                   .row_stride_c = static_cast<std::int64_t>(c.stride_0()),
                   .alpha = alpha,
                   .beta = beta},
-                 a.data(), b.data(), c.data());
+                 a.data(), b.data(), c.data(), b_is_kept);
       return;
     }
   }
+  (void)b_is_kept;
   kokkos_kernels_gemm(space, transpose_a, transpose_b, alpha, a, b, beta, c, shape);
 }
 
@@ -160,6 +174,57 @@ double measure_gemm_gflops(Gemm& gemm, std::int64_t n) {
   return best;
 }
 
+namespace {
+
+GemmBackend named_backend(std::string_view wanted, const std::vector<GemmBackend>& available) {
+  std::string names;
+  for (const GemmBackend backend : available) {
+    if (name_of(backend) == wanted) return backend;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(backend));
+  }
+  throw ConfigurationError(fmt::format("KOLAM_GEMM is \"{}\"; this build has: {}", wanted, names));
+}
+
+/// GFLOP/s of each backend with one thread, as ranks use it.
+std::vector<double> measure_backends(const std::vector<GemmBackend>& available) {
+  constexpr std::int64_t edge = 256;
+  std::vector<double> rates;
+  // On another thread, because the number of OpenMP threads belongs to the caller.
+  std::thread measuring([&] {
+    use_one_blas_thread();
+    for (const GemmBackend backend : available) {
+      Gemm gemm(backend);
+      rates.push_back(measure_gemm_gflops<float>(gemm, edge));
+    }
+  });
+  measuring.join();
+  return rates;
+}
+
+}  // namespace
+
+GemmChoice choose_gemm_backend() {
+  const std::vector<GemmBackend> available = available_gemm_backends();
+  if (const char* wanted = std::getenv("KOLAM_GEMM")) {
+    return {named_backend(wanted, available), "KOLAM_GEMM says so"};
+  }
+  if (available.size() == 1) return {available.front(), "the only one of this build"};
+  // A faster backend must be this much faster to replace the default.
+  constexpr double much_faster = 1.25;
+  const std::vector<double> rates = measure_backends(available);
+  const auto best =
+      static_cast<std::size_t>(std::max_element(rates.begin(), rates.end()) - rates.begin());
+  const std::size_t taken = rates[best] >= much_faster * rates.front() ? best : 0;
+  std::string others;
+  for (std::size_t i = 0; i < available.size(); ++i) {
+    if (i == taken) continue;
+    others +=
+        fmt::format("{}{:.0f} of {}", others.empty() ? "" : ", ", rates[i], name_of(available[i]));
+  }
+  return {available[taken],
+          fmt::format("measured {:.0f} GFLOP/s at start, against {}", rates[taken], others)};
+}
+
 template GemmBackend Gemm::backend_for<float>() const;
 template GemmBackend Gemm::backend_for<double>() const;
 template void Gemm::operator()<float>(const ExecutionSpace&, Transpose, Transpose, float,
@@ -168,6 +233,12 @@ template void Gemm::operator()<float>(const ExecutionSpace&, Transpose, Transpos
 template void Gemm::operator()<double>(const ExecutionSpace&, Transpose, Transpose, double,
                                        Matrix<const double>, Matrix<const double>, double,
                                        Matrix<double>);
+template void Gemm::with_parameters<float>(const ExecutionSpace&, Transpose, Transpose, float,
+                                           Matrix<const float>, Matrix<const float>, float,
+                                           Matrix<float>);
+template void Gemm::with_parameters<double>(const ExecutionSpace&, Transpose, Transpose, double,
+                                            Matrix<const double>, Matrix<const double>, double,
+                                            Matrix<double>);
 template double measure_gemm_gflops<float>(Gemm&, std::int64_t);
 template double measure_gemm_gflops<double>(Gemm&, std::int64_t);
 

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,9 +24,17 @@ std::string_view name_of(GemmBackend backend);
 /// Backends of this build, the default one first.
 std::vector<GemmBackend> available_gemm_backends();
 
-/// The default, or what the environment variable `KOLAM_GEMM` names.
+/// A backend and why it was taken: `measured 112 GFLOP/s ...`.
+struct GemmChoice {
+  GemmBackend backend = GemmBackend::kokkos_kernels;
+  std::string reason;
+};
+
+/// What the environment variable `KOLAM_GEMM` names; without it the default backend, unless a short
+/// measurement (a few milliseconds, on a thread of its own) finds another one much faster. Much, so
+/// that two runs on one machine take the same backend and give the same bits.
 /// \throws ConfigurationError if `KOLAM_GEMM` names no backend of this build.
-GemmBackend choose_gemm_backend();
+GemmChoice choose_gemm_backend();
 
 class OneDnnGemm;
 
@@ -50,7 +59,32 @@ class Gemm {
   void operator()(const ExecutionSpace& space, Transpose transpose_a, Transpose transpose_b,
                   T alpha, Matrix<const T> a, Matrix<const T> b, T beta, Matrix<T> c);
 
+  /// The same for parameters b whose memory does not change while constants are kept: a backend may
+  /// then bring b into its own layout when it is used for the second time, and use that from then
+  /// on. A weight that a repeated block uses 128 times is worth it.
+  template <class T>
+  void with_parameters(const ExecutionSpace& space, Transpose transpose_a, Transpose transpose_b,
+                       T alpha, Matrix<const T> a, Matrix<const T> b, T beta, Matrix<T> c);
+
+  /// While it lives, parameters do not change.
+  class KeepConstants {
+   public:
+    explicit KeepConstants(Gemm& gemm);
+    ~KeepConstants();
+    KeepConstants(const KeepConstants&) = delete;
+    KeepConstants& operator=(const KeepConstants&) = delete;
+
+   private:
+    Gemm& gemm_;
+  };
+
  private:
+  template <class T>
+  void multiply(const ExecutionSpace& space, Transpose transpose_a, Transpose transpose_b, T alpha,
+                const Matrix<const T>& a, const Matrix<const T>& b, T beta, const Matrix<T>& c,
+                bool b_is_kept);
+
+  bool keeps_constants_ = false;
   GemmBackend preferred_;
   std::unique_ptr<OneDnnGemm> onednn_;
 };

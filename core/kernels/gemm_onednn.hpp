@@ -40,9 +40,13 @@ class OneDnnGemm {
   OneDnnGemm(const OneDnnGemm&) = delete;
   OneDnnGemm& operator=(const OneDnnGemm&) = delete;
 
+  /// \param b_is_kept whether b is the same until `forget_packed`: from its second use on it is
+  ///   packed into oneDNN's own layout.
   /// \throws Error if oneDNN refuses the shape.
   void operator()(const ExecutionSpace& space, const ProductShape& shape, const float* a,
-                  const float* b, float* c);
+                  const float* b, float* c, bool b_is_kept = false);
+  /// What was packed is out of date; its memory is kept for the next time.
+  void forget_packed();
 
  private:
   struct State;

@@ -15,6 +15,12 @@ void check_repeats(std::int64_t repeats) {
   throw ConfigurationError(fmt::format("scan: {} repeats; expected 0 or more", repeats));
 }
 
+void check_keep_every(std::int64_t keep_every) {
+  if (keep_every >= 1) return;
+  throw ConfigurationError(
+      fmt::format("scan: keep_every is {}; expected 1 (keep all) or more", keep_every));
+}
+
 void refuse_label(std::int64_t index, std::int64_t label, std::int64_t classes) {
   throw DataError(fmt::format(
       "softmax_cross_entropy: label {} of this rank is {}, but the logits have {} classes (0 to "

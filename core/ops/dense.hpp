@@ -59,6 +59,20 @@ void check_dense_shapes(const X& x, const W& w, const B& b) {
   }
 }
 
+/// c = op(a) op(w) + beta c: parameters are the same for the whole step, and may be packed for it.
+template <class W, class T>
+void multiply_by_weights(const W& w, kernels::Transpose transpose_w, const Matrix<const T>& a,
+                         T beta, const Matrix<T>& c) {
+  RankContext& context = w.context();
+  const Matrix<const T> weights(w.view());
+  if (context.tape().is_leaf(w.node())) {
+    context.gemm().with_parameters(context.space(), kernels::Transpose::no, transpose_w, T(1), a,
+                                   weights, beta, c);
+  } else {
+    context.gemm()(context.space(), kernels::Transpose::no, transpose_w, T(1), a, weights, beta, c);
+  }
+}
+
 /// dx, dw and db of x w + b, each where somebody needs it.
 template <class X, class W, class B, class Gradient>
 void dense_backward(const X& x, const W& w, const B& b, const Gradient& dy) {
@@ -78,8 +92,7 @@ void dense_backward(const X& x, const W& w, const B& b, const Gradient& dy) {
   if (!needs_gradient(x)) return;
   constexpr Axes summed = W::placement.dimension(1);
   const auto product = [&](const Matrix<T>& dx, T beta) {
-    context.gemm()(space, Transpose::no, Transpose::yes, T(1), Matrix<const T>(dy),
-                   Matrix<const T>(w.view()), beta, dx);
+    multiply_by_weights(w, Transpose::yes, Matrix<const T>(dy), beta, dx);
   };
   if constexpr (summed.empty()) {
     const auto target = gradient_target(x);
@@ -108,8 +121,7 @@ auto dense(const BasicArray<T**, X>& x, const BasicArray<T**, W>& w, const Basic
   RankContext& context = x.context();
   const auto& space = context.space();
   BasicArray<T**, result_placement> y(context, {x.extents()[0], w.extents()[1]});
-  context.gemm()(space, kernels::Transpose::no, kernels::Transpose::no, T(1),
-                 Matrix<const T>(x.view()), Matrix<const T>(w.view()), T(0), y.view());
+  detail::multiply_by_weights(w, kernels::Transpose::no, Matrix<const T>(x.view()), T(0), y.view());
   constexpr Axes summed = W.dimension(0);
   if constexpr (!summed.empty()) {
     context.sum_over(summed, "dense/partial products", y.view().data(), scalar_type_of<T>,

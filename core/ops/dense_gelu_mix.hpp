@@ -51,8 +51,7 @@ void dense_gelu_mix_backward(const H& h, const W& w, const B& b, const Z& z,
                    Matrix<const T>(dz), target.beta, target.view);
   }
   if (needs_gradient(h)) {
-    context.gemm()(space, Transpose::no, Transpose::yes, T(1), Matrix<const T>(dz),
-                   Matrix<const T>(w.view()), T(1), dh.view);
+    multiply_by_weights(w, Transpose::yes, Matrix<const T>(dz), T(1), dh.view);
   }
 }
 
@@ -78,8 +77,7 @@ auto dense_gelu_mix(const BasicArray<T**, H>& h, const BasicArray<T**, W>& w,
   RankContext& context = h.context();
   Result z(context, h.extents());
   Result y(context, h.extents());
-  context.gemm()(context.space(), kernels::Transpose::no, kernels::Transpose::no, T(1),
-                 Matrix<const T>(h.view()), Matrix<const T>(w.view()), T(0), z.view());
+  detail::multiply_by_weights(w, kernels::Transpose::no, Matrix<const T>(h.view()), T(0), z.view());
   kernels::bias_gelu_mix_forward(context.space(), form, T(mix), Vector<const T>(b.view()), z.view(),
                                  Matrix<const T>(h.view()), y.view());
   detail::record(

@@ -176,6 +176,35 @@ TEST(AutomaticPath, MakesOneAllreducePerStepAlsoUnderScan) {
   EXPECT_EQ(collectives_of_a_step(128), one);
 }
 
+/// Digest of the parameters after three steps, and the largest memory.
+std::pair<std::string, std::int64_t> trained_keeping(std::int64_t keep_every,
+                                                     std::int64_t repeats) {
+  const data::Dataset dataset = bright_spots(64);
+  std::pair<std::string, std::int64_t> result;
+  Session session({.devices = 2});
+  session.run(Mesh{{"data", 2}}, [&](Rank& rank) {
+    SharedBlock model(rank,
+                      {.inputs = 12, .width = 32, .repeats = repeats, .keep_every = keep_every});
+    optim::AdamW optimizer(model.parameters(), {.learning_rate = 1e-2});
+    models::fit<DataParallel>(rank, model, optimizer, dataset, dataset,
+                              {.epochs = 1, .global_batch = 24});
+    if (rank.rank() == 0) result = {model.parameters().digest(), rank.arena().peak_bytes()};
+  });
+  return result;
+}
+
+TEST(Scan, GivesTheSameBitsWhenOnlySomeStatesAreKept) {
+  const auto [digest, peak] = trained_keeping(1, 50);
+  for (const std::int64_t keep_every : {2, 7, 49, 50, 64}) {
+    const auto [digest_of_some, peak_of_some] = trained_keeping(keep_every, 50);
+    EXPECT_EQ(digest_of_some, digest) << "every " << keep_every;
+    if (keep_every == 7) {
+      EXPECT_LT(peak_of_some, peak / 2);
+    }
+  }
+  EXPECT_THROW(trained_keeping(0, 50), ConfigurationError);
+}
+
 /// Peak of the arena of rank 0 after two epochs, over the estimate.
 template <class Model, class Optimizer, class Options>
 double used_over_estimated(int devices, std::int64_t batch, const Options& options,
@@ -202,8 +231,10 @@ TEST(MemoryEstimate, IsWithinTenPercentOfWhatTrainingTakes) {
   using Adam = optim::AdamW<double>;
   using Sgd = optim::SGD<double>;
   for (const int devices : {1, 2, 3}) {
-    for (const std::int64_t repeats : {0, 1, 6, 40}) {
-      const models::SharedBlockMlpOptions options{.inputs = 12, .width = 96, .repeats = repeats};
+    for (const auto& [repeats, keep_every] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+             {0, 1}, {1, 1}, {6, 1}, {40, 1}, {40, 6}, {40, 13}, {40, 40}}) {
+      const models::SharedBlockMlpOptions options{
+          .inputs = 12, .width = 96, .repeats = repeats, .keep_every = keep_every};
       EXPECT_NEAR((used_over_estimated<SharedBlock, Adam>(devices, 600, options, 2)), 1, 0.1)
           << devices << " devices, " << repeats << " repeats";
     }

@@ -61,7 +61,8 @@ class Trainer {
                       .repeats = options.repeats,
                       .mix = options.mix,
                       .gelu = options.gelu,
-                      .seed = options.seed}),
+                      .seed = options.seed,
+                      .keep_every = options.keep_every}),
         optimizer_(model_.parameters(),
                    {.learning_rate = options.learning_rate, .weight_decay = options.weight_decay}) {
     for (std::int64_t i = 0; i < batches.batches(); ++i) {

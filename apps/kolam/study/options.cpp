@@ -20,6 +20,7 @@ const Setters<StudyOptions>& study_setters() {
         {"--width", integer(&O::width, 1, 65536)},
         {"--repeats", integer(&O::repeats, 0)},
         {"--mix", number(&O::mix, 0, 1)},
+        {"--keep-every", integer(&O::keep_every, 1)},
         {"--batch-per-device", integer(&O::batch_per_device, 1)},
         {"--batches", integer(&O::batches, 1)},
         {"--warmup", integer(&O::warmup, 0)},

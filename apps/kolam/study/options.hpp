@@ -22,6 +22,8 @@ struct StudyOptions {
   std::int64_t width = 1024;
   std::int64_t repeats = 128;
   double mix = 0.10;
+  /// Every how many repeats the state is kept for the backward pass.
+  std::int64_t keep_every = 1;
   std::int64_t batch_per_device = 1024;
   std::int64_t batches = 8;
   std::int64_t warmup = 4;

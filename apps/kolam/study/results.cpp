@@ -41,6 +41,7 @@ Json workload_json(const Workload& workload, const StudyOptions& options) {
           {"width", options.width},
           {"repeats", options.repeats},
           {"mix", options.mix},
+          {"keep_every", options.keep_every},
           {"gelu", options.gelu == GeluForm::tanh ? "tanh" : "exact"},
           {"precision", options.precision == Precision::f32 ? "f32" : "f64"},
           {"parameters", workload.parameters},

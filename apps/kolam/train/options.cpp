@@ -22,6 +22,7 @@ const Setters<O>& train_setters() {
         {"--width", integer(&O::width, 1, 65536)},
         {"--repeats", integer(&O::repeats, 0)},
         {"--mix", number(&O::mix, 0, 1)},
+        {"--keep-every", integer(&O::keep_every, 1)},
         {"--gelu",
          choice<O, GeluForm>(&O::gelu, {{"tanh", GeluForm::tanh}, {"exact", GeluForm::exact}})},
         {"--epochs", integer(&O::epochs, 1)},
@@ -57,7 +58,8 @@ void check_train_options(const TrainOptions& options, const std::set<std::string
   };
   const bool is_mlp = options.network == Network::mlp;
   refuse({"--hidden", "--activation"}, is_mlp, "--model mlp");
-  refuse({"--width", "--repeats", "--mix", "--gelu"}, !is_mlp, "--model shared-block");
+  refuse({"--width", "--repeats", "--mix", "--keep-every", "--gelu"}, !is_mlp,
+         "--model shared-block");
   refuse({"--weight-decay"}, options.optimizer == OptimizerKind::adamw, "--optimizer adamw");
   refuse({"--momentum"}, options.optimizer == OptimizerKind::sgd, "--optimizer sgd");
 }

@@ -26,6 +26,8 @@ struct TrainOptions {
   std::int64_t width = 512;
   std::int64_t repeats = 16;
   double mix = 0.10;
+  /// Every how many repeats the state is kept for the backward pass.
+  std::int64_t keep_every = 1;
   GeluForm gelu = GeluForm::tanh;
 
   std::int64_t epochs = 5;

@@ -166,6 +166,39 @@ TYPED_TEST(GemmBackends, RepeatBitForBitAndAllocateNothingAgain) {
   EXPECT_EQ(allocations.so_far(), 0);
 }
 
+TYPED_TEST(GemmBackends, UseParametersManyTimesAndSeeTheirNewValues) {
+  using T = typename TypeParam::type;
+  Gemm gemm(TypeParam::backend);
+  const Product p{.m = 40, .n = 70, .k = 50};
+  const auto a = stored<T>(p.m, p.k, p.a, 1, 0);
+  auto b = stored<T>(p.k, p.n, p.b, 2, 0);
+  const auto expect = [&](const HostMatrix<T>& c) {
+    HostMatrix<T> expected(p.m, p.n);
+    multiply(gemm, p, a, b, expected);
+    for (std::int64_t i = 0; i < p.m; ++i) {
+      for (std::int64_t j = 0; j < p.n; ++j) {
+        ASSERT_NEAR(c(i, j), expected(i, j), 200 * std::numeric_limits<T>::epsilon());
+      }
+    }
+  };
+  for (int step = 0; step < 3; ++step) {
+    b(3, 4) = static_cast<T>(step);
+    const Gemm::KeepConstants keep(gemm);
+    for (int use = 0; use < 4; ++use) {
+      HostMatrix<T> c(p.m, p.n, 5);
+      const std::int64_t rows = use == 3 ? p.m - 7 : p.m;
+      const auto top = [&](const auto& view) {
+        return Kokkos::subview(view, std::pair(std::size_t{0}, static_cast<std::size_t>(rows)),
+                               Kokkos::ALL);
+      };
+      gemm.template with_parameters<T>(ExecutionSpace(), p.a, p.b, T(1),
+                                       Matrix<const T>(top(a.view())), b.read(), T(0),
+                                       Matrix<T>(top(c.view())));
+      if (use < 3) expect(c);
+    }
+  }
+}
+
 TYPED_TEST(GemmBackends, CarryNanAndInfinity) {
   using T = typename TypeParam::type;
   Gemm gemm(TypeParam::backend);
@@ -226,7 +259,8 @@ TEST(GemmBackend, IsTheOneTheEnvironmentNames) {
   const char* const before = std::getenv("KOLAM_GEMM");
   const std::string kept = before == nullptr ? "" : before;
   setenv("KOLAM_GEMM", "kokkos-kernels", 1);
-  EXPECT_EQ(kernels::choose_gemm_backend(), GemmBackend::kokkos_kernels);
+  EXPECT_EQ(kernels::choose_gemm_backend().backend, GemmBackend::kokkos_kernels);
+  EXPECT_EQ(kernels::choose_gemm_backend().reason, "KOLAM_GEMM says so");
   setenv("KOLAM_GEMM", "cublas-of-old", 1);
   try {
     kernels::choose_gemm_backend();
@@ -235,7 +269,9 @@ TEST(GemmBackend, IsTheOneTheEnvironmentNames) {
     EXPECT_THAT(error.what(), HasSubstr("KOLAM_GEMM is \"cublas-of-old\"; this build has: "));
   }
   unsetenv("KOLAM_GEMM");
-  EXPECT_EQ(kernels::choose_gemm_backend(), kernels::available_gemm_backends().front());
+  const kernels::GemmChoice chosen = kernels::choose_gemm_backend();
+  EXPECT_THAT(kernels::available_gemm_backends(), ::testing::Contains(chosen.backend));
+  EXPECT_FALSE(chosen.reason.empty());
   if (before != nullptr) setenv("KOLAM_GEMM", kept.c_str(), 1);
 }
 
