@@ -78,6 +78,14 @@ struct Product {
   dnnl::memory scratchpad;
 };
 
+/// a^T b with all extents large: oneDNN's sgemm packs both operands, which its matmul does not do
+/// for the transposed one, and is a few percent faster.
+bool is_weight_gradient(const ProductShape& shape) {
+  constexpr std::int64_t large = 64;
+  return shape.transpose_a && !shape.transpose_b && shape.m >= large && shape.n >= large &&
+         shape.k >= large;
+}
+
 /// Parameters that were used while constants are kept, and their packed copy.
 struct Kept {
   const float* b = nullptr;
@@ -162,6 +170,13 @@ void OneDnnGemm::operator()(const ExecutionSpace& space, const ProductShape& sha
                             const float* b, float* c, bool b_is_kept) {
   space.fence();
   try {
+    if (is_weight_gradient(shape)) {
+      dnnl::error::wrap_c_api(
+          dnnl_sgemm('T', 'N', shape.m, shape.n, shape.k, shape.alpha, a, shape.row_stride_a, b,
+                     shape.row_stride_b, shape.beta, c, shape.row_stride_c),
+          "could not multiply");
+      return;
+    }
     Kept* const kept = b_is_kept ? &state_->use(b, shape) : nullptr;
     const bool is_packed = kept != nullptr && kept->uses > 1;
     Product& product = state_->product(shape, is_packed);

@@ -119,6 +119,9 @@ TYPED_TEST(GemmBackends, AreWithinTheBoundOfRounding) {
             gemm, {.m = 37, .n = 29, .k = 53, .a = a, .b = b, .beta = beta});
         expect_product<typename TypeParam::type>(
             gemm,
+            {.m = 65, .n = 90, .k = 70, .a = a, .b = b, .alpha = 2, .beta = beta, .padding = 5});
+        expect_product<typename TypeParam::type>(
+            gemm,
             {.m = 16, .n = 10, .k = 33, .a = a, .b = b, .alpha = -0.5, .beta = beta, .padding = 3});
       }
     }
