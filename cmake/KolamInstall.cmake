@@ -3,7 +3,11 @@ include(CMakePackageConfigHelpers)
 
 set(KOLAM_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/kolam")
 
-install(TARGETS kolam_core kolam_parallel kolam_models EXPORT kolamTargets
+set(kolam_installed kolam_core kolam_parallel kolam_models)
+if(KOLAM_USES_MPI)
+  list(APPEND kolam_installed kolam_mpi)
+endif()
+install(TARGETS ${kolam_installed} EXPORT kolamTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
 )
 install(EXPORT kolamTargets NAMESPACE kolam:: DESTINATION ${KOLAM_PACKAGE_DIR})
@@ -15,9 +19,12 @@ foreach(layer core parallel models)
     PATTERN gemm_onednn.hpp EXCLUDE
     PATTERN blas_threads.hpp EXCLUDE
     PATTERN call.hpp EXCLUDE
+    PATTERN exchange.hpp EXCLUDE
+    PATTERN call_checks.hpp EXCLUDE
     PATTERN reduce.hpp EXCLUDE
     PATTERN rendezvous.hpp EXCLUDE
     PATTERN state.hpp EXCLUDE
+    REGEX "in_process/communicator.hpp$" EXCLUDE
   )
 endforeach()
 

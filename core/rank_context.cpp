@@ -13,7 +13,8 @@ RankContext::RankContext(Mesh mesh, int rank, const DeviceOptions& options)
       space_(compat::rank_instance()),
       arena_(options.memory_limit),
       tape_(arena_),
-      gemm_(options.gemm) {
+      gemm_(options.gemm),
+      spare_cores_(options.spare_cores) {
   if (rank < 0 || rank >= mesh_.size()) {
     throw ConfigurationError(
         fmt::format("rank {} does not exist in a mesh of {} ranks", rank, mesh_.size()));

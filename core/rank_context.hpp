@@ -23,6 +23,8 @@ struct DeviceOptions {
   std::int64_t memory_limit = Arena::no_limit;
   /// Preferred GEMM backend; f64 always takes Kokkos Kernels.
   kernels::GemmBackend gemm = kernels::GemmBackend::kokkos_kernels;
+  /// Cores of this machine that no rank has, for helpers such as a loader's thread.
+  int spare_cores = 0;
 };
 
 class RankContext {
@@ -41,6 +43,8 @@ class RankContext {
   Arena& arena() { return arena_; }
   Tape& tape() { return tape_; }
   kernels::Gemm& gemm() { return gemm_; }
+  /// Cores of this machine that no rank has.
+  int spare_cores() const { return spare_cores_; }
 
   /// Sums `count` elements per rank over the ranks along `axes`, in place; every rank of that group
   /// gets the same bits. Nothing to do where the group is this rank alone.
@@ -55,6 +59,7 @@ class RankContext {
   Arena arena_;
   Tape tape_;
   kernels::Gemm gemm_;
+  int spare_cores_;
 };
 
 }  // namespace kolam

@@ -17,7 +17,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <thread>
 #include <utility>
 
 namespace kolam::models {
@@ -62,7 +61,7 @@ struct FitOptions {
   /// Of the order of the examples.
   std::uint64_t seed = 1;
   /// Batches that each rank prepares ahead on a thread of its own; none: a few where this machine
-  /// has more cores than the mesh has ranks, otherwise 0.
+  /// has cores that no rank has, otherwise 0.
   std::optional<std::int64_t> ahead = {};
 };
 
@@ -104,8 +103,7 @@ inline Evaluation mean_of(double loss_sum, std::int64_t hits, std::int64_t examp
 }
 
 inline std::int64_t batches_ahead(const RankContext& context, const FitOptions& options) {
-  const auto ranks = static_cast<unsigned>(context.mesh().size());
-  return options.ahead.value_or(std::thread::hardware_concurrency() > ranks ? 4 : 0);
+  return options.ahead.value_or(context.spare_cores() > 0 ? 4 : 0);
 }
 
 /// This rank's slices of the batches of a data set.

@@ -37,6 +37,18 @@
 
 namespace kolam {
 
+enum class CollectiveKind : std::uint8_t {
+  allreduce,
+  allgather,
+  reduce_scatter,
+  broadcast,
+  permute,
+  barrier
+};
+
+/// `allreduce`.
+std::string_view name_of(CollectiveKind kind);
+
 enum class ReduceOperation : std::uint8_t { sum, mean, min, max };
 
 /// Memory to read, as it crosses ranks: pointer, element type and count, never a View.

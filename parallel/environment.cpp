@@ -13,7 +13,8 @@ const std::vector<EnvironmentVariable>& known_environment() {
       {"KOLAM_DATA", "folder of the data set, instead of the places that are searched"},
       {"KOLAM_DEADLINE", "seconds that a rank waits for the others in a collective (60)"},
       {"KOLAM_DEVICES", "number of devices (one per core)"},
-      {"KOLAM_GEMM", "GEMM backend: onednn or kokkos-kernels (the faster one)"},
+      {"KOLAM_GEMM",
+       "GEMM backend: onednn or kokkos-kernels (onednn, unless the other is much faster)"},
   };
   return known;
 }

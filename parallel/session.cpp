@@ -5,6 +5,7 @@
 #include <kolam/parallel/environment.hpp>
 #include <kolam/parallel/in_process/world.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <condition_variable>
 #include <cstdlib>
@@ -185,7 +186,10 @@ void Session::run(const Mesh& mesh, const std::function<void(Rank&)>& function) 
   const bool shared = devices_.front().is_shared;
   const auto run = std::make_shared<Run>(
       mesh, in_process::WorldOptions{.deadline = deadline_, .ranks_share_cores = shared}, function);
-  const DeviceOptions device_options{.memory_limit = memory_limit_, .gemm = gemm_.backend};
+  const int cores = static_cast<int>(machine_.devices.size());
+  const DeviceOptions device_options{.memory_limit = memory_limit_,
+                                     .gemm = gemm_.backend,
+                                     .spare_cores = std::max(0, cores - mesh.size())};
   const bool pin = options_.pin_threads && !shared;
   std::vector<std::thread> threads;
   for (int rank = 0; rank < mesh.size(); ++rank) {

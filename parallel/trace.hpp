@@ -21,18 +21,6 @@ namespace kolam {
 
 class Rank;
 
-enum class CollectiveKind : std::uint8_t {
-  allreduce,
-  allgather,
-  reduce_scatter,
-  broadcast,
-  permute,
-  barrier
-};
-
-/// `allreduce`.
-std::string_view name_of(CollectiveKind kind);
-
 /// One collective as this rank saw it.
 struct CollectiveRecord {
   CollectiveKind kind = CollectiveKind::barrier;

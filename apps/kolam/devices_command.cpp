@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <kolam/core/kernels/blas_threads.hpp>
 #include <kolam/core/kernels/gemm.hpp>
+#include <kolam/models/shared_block_mlp.hpp>
 #include <kolam/parallel/communication_model.hpp>
 #include <kolam/parallel/environment.hpp>
 #include <kolam/parallel/session.hpp>
@@ -156,8 +157,8 @@ std::function<int()> add_devices_command(CLI::App& program) {
   CLI::App* const command =
       program.add_subcommand("devices", "Devices, how they are connected, and how fast they are");
   command->get_formatter()->column_width(26);
-  // The gradients of the codelab's network, in full.
-  const auto bytes = std::make_shared<std::int64_t>(7450664);
+  const auto bytes = std::make_shared<std::int64_t>(
+      4 * models::SharedBlockMlp<models::DataParallel>::parameter_count({}));
   command
       ->add_option_function<std::string>(
           "--gradients",

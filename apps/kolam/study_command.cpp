@@ -151,7 +151,7 @@ void run_sweep(Session& session, const data::Dataset& dataset, Study& study, Sho
   show(sweep_section(study));
 }
 
-int run_study(const StudyOptions& options) {
+int run_study(StudyOptions options) {
   refuse_unknown_environment();
   if (options.report) prepare_report_folder(*options.report);
   const data::Dataset dataset = load_data(options);
@@ -160,6 +160,11 @@ int run_study(const StudyOptions& options) {
                    .deadline = options.deadline});
   const int devices = session.device_count();
   const bool is_shared = session.devices().front().is_shared;
+  if (!options.batches_are_given) {
+    // As many as there are examples for; at least one, whose absence is then refused by name.
+    options.batches = std::clamp<std::int64_t>(
+        dataset.count() / (options.batch_per_device * devices), 1, options.batches);
+  }
   check_examples(dataset, options, devices);
 
   Study study;

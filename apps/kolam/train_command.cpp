@@ -1,7 +1,7 @@
 // `kolam train`: trains a network on Fashion-MNIST or another IDX data set, and saves it.
 #include <fmt/format.h>
-#include <unistd.h>
 #include <kolam/core/data/fashion_mnist.hpp>
+#include <kolam/core/io/atomic_file.hpp>
 #include <kolam/core/io/safetensors.hpp>
 #include <kolam/core/optim/adamw.hpp>
 #include <kolam/core/optim/sgd.hpp>
@@ -71,11 +71,12 @@ void save_parameters(const std::filesystem::path& path, const Parameters<float>&
 
 /// Refuses before the training what could not be saved after it.
 void check_save_path(const std::filesystem::path& path) {
-  const std::filesystem::path folder =
-      path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  if (access(folder.c_str(), W_OK | X_OK) == 0 && !std::filesystem::is_directory(path)) return;
-  throw ConfigurationError(
-      fmt::format("--save {}: no file can be written there; name another, or none", path.string()));
+  try {
+    const io::AtomicFile is_possible(path);
+  } catch (const DataError& error) {
+    throw ConfigurationError(fmt::format(
+        "--save: no file can be written there ({}); name another, or none", error.what()));
+  }
 }
 
 /// What training runs on, and what it tells.

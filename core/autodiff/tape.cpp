@@ -70,8 +70,9 @@ void Tape::backward(NodeId output, const void* seed) {
     // Taken off first: running it may record more, which is then next.
     const Entry entry = entries_.back();
     entries_.pop_back();
+    // Also if it throws, for want of memory say, what it kept must go.
+    const std::unique_ptr<void, void (*)(void*)> kept(entry.closure, entry.destroy);
     if (node(entry.output).arrived) entry.run(entry.closure, node(entry.output).gradient);
-    entry.destroy(entry.closure);
     node(entry.output).block = Block();
   }
 }

@@ -1,6 +1,8 @@
 #include <kolam/core/data/batch_loader.hpp>
 
 #include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
 #include <kolam/core/data/pixels.hpp>
 #include <kolam/core/error.hpp>
 
@@ -24,6 +26,15 @@ void check(const LoaderOptions& options) {
   require(options.ahead >= 0, "the number of batches ahead", options.ahead, "0 or more");
 }
 
+/// A thread has the affinity of the one that made it, and a rank is pinned to its core: without
+/// this the loader would take that core from it.
+void use_any_core() {
+  cpu_set_t cores;
+  if (sched_getaffinity(getpid(), sizeof cores, &cores) == 0) {
+    sched_setaffinity(0, sizeof cores, &cores);
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -32,8 +43,10 @@ struct BatchLoader<T>::State {
       : dataset(source),
         options(loader_options),
         batch(std::min(options.global_batch, source.count())),
+        full_share(share(batch)),
+        last_share(share(rows_of(batch_count() - 1))),
         order(static_cast<std::size_t>(source.count())) {
-    const std::int64_t most = share(batch).length;
+    const std::int64_t most = full_share.length;
     // One is being used while the others are prepared.
     slots.resize(static_cast<std::size_t>(options.ahead) + 1);
     for (Slot& slot : slots) {
@@ -64,7 +77,7 @@ struct BatchLoader<T>::State {
 
   void prepare(std::int64_t index) {
     Slot& slot = slot_of(index);
-    const Slice mine = share(rows_of(index));
+    const Slice& mine = index + 1 < batch_count() ? full_share : last_share;
     slot.rows = mine.length;
     T* pixels = slot.images.data();
     for (std::int64_t row = 0; row < mine.length; ++row) {
@@ -77,6 +90,7 @@ struct BatchLoader<T>::State {
 
   void start(std::uint64_t epoch) {
     stop();
+    is_started = true;
     if (options.order == Order::shuffled) {
       order = shuffled_order(dataset.count(), options.seed, epoch);
     } else {
@@ -93,6 +107,7 @@ struct BatchLoader<T>::State {
   /// The loader's thread. It and the training thread share two counters and no lock: a slot belongs
   /// to the training thread from when `prepared` passes it until `taken` does.
   void prepare_all() {
+    use_any_core();
     for (std::int64_t index = 0; index < batch_count(); ++index) {
       std::int64_t used = taken.load(std::memory_order_acquire);
       while (index - used >= static_cast<std::int64_t>(slots.size()) && !should_stop) {
@@ -107,6 +122,7 @@ struct BatchLoader<T>::State {
   }
 
   bool next() {
+    if (!is_started) start(0);
     if (current + 1 >= batch_count()) return false;
     ++current;
     if (options.ahead == 0) {
@@ -135,8 +151,12 @@ struct BatchLoader<T>::State {
   const Dataset& dataset;
   const LoaderOptions options;
   const std::int64_t batch;
+  /// Asked for here, once: what the caller gave must not throw on the loader's thread.
+  const Slice full_share;
+  const Slice last_share;
   std::vector<std::uint32_t> order;
   std::vector<Slot> slots;
+  bool is_started = false;
   std::int64_t current = -1;
   std::atomic<std::int64_t> prepared{0};
   std::atomic<std::int64_t> taken{0};

@@ -47,6 +47,7 @@ class BatchLoader {
   /// Starts an epoch from its first batch, with the order of that epoch.
   void start(std::uint64_t epoch);
   /// Moves to the next batch, after waiting for it if need be; false when the epoch is over.
+  /// Without `start` before, epoch 0 is started.
   bool next();
 
   /// Batches per epoch.

@@ -203,6 +203,8 @@ void OneDnnGemm::operator()(const ExecutionSpace& space, const ProductShape& sha
 }
 
 void OneDnnGemm::forget_packed() {
+  // What was not used lately belonged to parameters that are gone.
+  std::erase_if(state_->kept, [](const Kept& entry) { return entry.uses == 0; });
   for (Kept& entry : state_->kept) {
     entry.uses = 0;
     entry.is_packed = false;

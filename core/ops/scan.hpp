@@ -12,6 +12,7 @@
 
 #include <kolam/core/array/array.hpp>
 #include <kolam/core/ops/checks.hpp>
+#include <kolam/core/ops/record.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -52,9 +53,18 @@ Carry run_again_later(const Carry& carry, std::int64_t repeats, const Body& body
   }();
   const NodeId node = tape.add_node(result.local_bytes());
   result.set_node(node);
-  tape.record(node, [carry, repeats, body, node](const void*) mutable {
+  tape.record(node, [carry, repeats, body, node](const void* dy) mutable {
+    using T = typename Carry::value_type;
     const Carry again = run_repeats(carry, repeats, body);
-    carry.context().tape().continue_backward(again.node(), node);
+    Tape& same_tape = carry.context().tape();
+    if (!same_tape.is_live(again.node())) return;
+    if (!same_tape.has_arrived(again.node()))
+      return same_tape.continue_backward(again.node(), node);
+    // A body that hands its carry through: its gradient may have come from elsewhere already.
+    const auto target = gradient_target(again);
+    const auto size = static_cast<std::size_t>(again.view().size());
+    kernels::axpby(carry.context().space(), T(1), Vector<const T>(static_cast<const T*>(dy), size),
+                   target.beta, Vector<T>(target.view.data(), size));
   });
   return result;
 }

@@ -6,6 +6,9 @@
 
 namespace kolam::in_process {
 
+using collective::describe;
+using collective::differences;
+
 namespace {
 
 constexpr std::chrono::seconds longest_deadline{1'000'000'000};

@@ -8,7 +8,7 @@
 ///   no rank is in the memory of one that has left.
 #pragma once
 
-#include <kolam/parallel/in_process/call.hpp>
+#include <kolam/parallel/call.hpp>
 #include <kolam/parallel/in_process/rendezvous.hpp>
 #include <kolam/parallel/in_process/world.hpp>
 
@@ -24,6 +24,9 @@
 #include <vector>
 
 namespace kolam::in_process {
+
+using collective::Call;
+using collective::StoredCall;
 
 /// Ranks that meet in collectives.
 struct Group {

@@ -205,6 +205,38 @@ TEST(Scan, GivesTheSameBitsWhenOnlySomeStatesAreKept) {
   EXPECT_THROW(trained_keeping(0, 50), ConfigurationError);
 }
 
+/// A layer whose logits go through a scan that changes nothing, and past it.
+struct HandedThrough {
+  explicit HandedThrough(RankContext& context)
+      : parameters_(context, {{"w", {12, 10}, Start::he_normal}, {"b", {10}}}, 1) {}
+  Parameters<double>& parameters() { return parameters_; }
+  Parameters<double> parameters_;
+};
+
+std::vector<double> gradient_through_scan(std::int64_t keep_every) {
+  RankContext context;
+  HandedThrough model(context);
+  const data::Dataset dataset = bright_spots(6);
+  const auto batches = data::stack_batches<double>(dataset, {.batches = 1, .batch = 6});
+  const auto x = device_put<P<none, none>>(context, batches.images(0));
+  const auto y = device_put<P<none>>(context, batches.labels(0));
+  const auto result = value_and_grad(model, [&] {
+    const auto z = ops::dense(x, model.parameters().get<double**, P<>>(0),
+                              model.parameters().get<double*, P<>>(1));
+    const auto same =
+        ops::scan(z, 5, [](const auto& carry) { return carry; }, {.keep_every = keep_every});
+    return ops::softmax_cross_entropy(ops::residual_mix(z, same, 0.25), y);
+  });
+  return result.gradients.local_values(0);
+}
+
+TEST(Scan, OfABodyThatHandsItsCarryThroughLosesNoGradient) {
+  const std::vector<double> all = gradient_through_scan(1);
+  const std::vector<double> some = gradient_through_scan(2);
+  ASSERT_EQ(all.size(), 120U);
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_NEAR(some[i], all[i], 1e-15);
+}
+
 /// Peak of the arena of rank 0 after two epochs, over the estimate.
 template <class Model, class Optimizer, class Options>
 double used_over_estimated(int devices, std::int64_t batch, const Options& options,

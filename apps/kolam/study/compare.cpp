@@ -51,16 +51,26 @@ std::int64_t factor_for_little_communication(const Study& study) {
   return std::max<std::int64_t>(2, static_cast<std::int64_t>(std::ceil(factor)));
 }
 
+/// What to raise, as far as it can be: a block that is not repeated has no repeats to raise, and a
+/// batch cannot be larger than the data set.
 std::string advice(const Study& study) {
   const std::int64_t factor = factor_for_little_communication(study);
+  const std::int64_t batch = study.options.batch_per_device * factor;
+  std::string raise;
+  if (study.options.repeats > 0) {
+    raise = fmt::format("--repeats from {} to {}", with_thousands(study.options.repeats),
+                        with_thousands(study.options.repeats * factor));
+  }
+  if (batch * study.automatic.devices <= study.workload.examples) {
+    raise += fmt::format("{}--batch-per-device from {} to {}", raise.empty() ? "" : " or ",
+                         with_thousands(study.options.batch_per_device), with_thousands(batch));
+  }
+  if (raise.empty()) raise = "--width, or take more examples";
   return fmt::format(
-      "Raise --repeats from {} to {} or --batch-per-device from {} to {}: a step then computes {} "
-      "times as long for the same {} of gradients, and communication falls to about {:.0f} % of "
-      "it.",
-      with_thousands(study.options.repeats), with_thousands(study.options.repeats * factor),
-      with_thousands(study.options.batch_per_device),
-      with_thousands(study.options.batch_per_device * factor), factor,
-      bytes_text(static_cast<double>(study.workload.gradient_bytes)), 100 * little_communication);
+      "Raise {}: a step then computes {} times as long for the same {} of gradients, and "
+      "communication falls to about {:.0f} % of it.",
+      raise, factor, bytes_text(static_cast<double>(study.workload.gradient_bytes)),
+      100 * little_communication);
 }
 
 std::string limited_message(const Study& study) {

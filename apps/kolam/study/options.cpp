@@ -22,7 +22,11 @@ const Setters<StudyOptions>& study_setters() {
         {"--mix", number(&O::mix, 0, 1)},
         {"--keep-every", integer(&O::keep_every, 1)},
         {"--batch-per-device", integer(&O::batch_per_device, 1)},
-        {"--batches", integer(&O::batches, 1)},
+        {"--batches",
+         [](O& options, std::string_view name, const std::string& text) {
+           integer(&O::batches, 1)(options, name, text);
+           options.batches_are_given = true;
+         }},
         {"--warmup", integer(&O::warmup, 0)},
         {"--steps", integer(&O::steps, 1)},
         {"--measurements", integer(&O::measurements, 1)},

@@ -26,6 +26,8 @@ struct StudyOptions {
   std::int64_t keep_every = 1;
   std::int64_t batch_per_device = 1024;
   std::int64_t batches = 8;
+  /// Whether `batches` was asked for; otherwise a small data set may lower it.
+  bool batches_are_given = false;
   std::int64_t warmup = 4;
   std::int64_t steps = 15;
   std::int64_t measurements = 3;

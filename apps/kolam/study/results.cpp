@@ -189,7 +189,13 @@ void write_report(const std::filesystem::path& folder, const Study& study,
   io::write_file(folder / "results.json", results_json(study, sections));
   io::write_file(folder / "report.html", to_html("kolam study", sections));
   const Plot plot = sweep_plot(study.sweep);
-  if (!plot.points.empty()) io::write_file(folder / "sweep.svg", to_svg(plot));
+  if (!plot.points.empty()) {
+    io::write_file(folder / "sweep.svg", to_svg(plot));
+  } else {
+    // One of an earlier study would be taken for this one's.
+    std::error_code none;
+    std::filesystem::remove(folder / "sweep.svg", none);
+  }
 }
 
 }  // namespace kolam::app

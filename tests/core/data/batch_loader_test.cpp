@@ -104,6 +104,20 @@ TEST(BatchLoader, CanBeLeftInTheMiddleOfAnEpoch) {
   }
 }
 
+TEST(BatchLoader, StartsItselfWithEpochZero) {
+  const Dataset dataset = numbered(8);
+  for (const std::int64_t ahead : {0, 2}) {
+    const LoaderOptions options{.global_batch = 3, .order = Order::as_stored, .ahead = ahead};
+    BatchLoader<float> loader(dataset, options);
+    std::vector<std::int32_t> labels;
+    while (loader.next()) {
+      labels.insert(labels.end(), loader.labels().data,
+                    loader.labels().data + loader.labels().extents[0]);
+    }
+    EXPECT_EQ(labels, (std::vector<std::int32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+  }
+}
+
 TEST(BatchLoader, RefusesNonsense) {
   const Dataset dataset = numbered(4);
   EXPECT_THROW(BatchLoader<float>(dataset, {.global_batch = 0}), ConfigurationError);

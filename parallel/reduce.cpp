@@ -1,4 +1,4 @@
-#include <kolam/parallel/in_process/reduce.hpp>
+#include <kolam/parallel/reduce.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
-namespace kolam::in_process {
+namespace kolam::collective {
 
 namespace {
 
@@ -185,4 +185,4 @@ Share share_of(std::int64_t count, ScalarType type, int index, int size) {
   return {begin, element(first_line(index + 1)) - begin};
 }
 
-}  // namespace kolam::in_process
+}  // namespace kolam::collective

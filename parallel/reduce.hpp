@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <span>
 
-namespace kolam::in_process {
+namespace kolam::collective {
 
 /// Reduces the elements `[source_offset, source_offset + count)` of all sources and writes the
 /// result to every target from `target_offset` on. A target may be a source if the offsets are
@@ -31,4 +31,4 @@ struct Share {
 /// The share of rank `index` of `size`: whole cache lines, the first ranks one more.
 Share share_of(std::int64_t count, ScalarType type, int index, int size);
 
-}  // namespace kolam::in_process
+}  // namespace kolam::collective

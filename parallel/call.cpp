@@ -1,10 +1,10 @@
 #include <fmt/format.h>
-#include <kolam/parallel/in_process/call.hpp>
+#include <kolam/parallel/call.hpp>
 
 #include <algorithm>
 #include <string_view>
 
-namespace kolam::in_process {
+namespace kolam::collective {
 
 namespace {
 
@@ -33,17 +33,17 @@ std::string describe_routes(std::span<const Route> routes) {
 /// The operation with what belongs to it alone, e.g. `broadcast(root 1)`.
 std::string describe_operation(const Call& call) {
   switch (call.collective) {
-    case Collective::allreduce:
+    case Kind::allreduce:
       return fmt::format("allreduce({})", name_of(call.reduction));
-    case Collective::allgather:
+    case Kind::allgather:
       return "allgather";
-    case Collective::reduce_scatter:
+    case Kind::reduce_scatter:
       return fmt::format("reduce_scatter({})", name_of(call.reduction));
-    case Collective::broadcast:
+    case Kind::broadcast:
       return fmt::format("broadcast(root {})", call.root);
-    case Collective::permute:
+    case Kind::permute:
       return fmt::format("permute({})", describe_routes(call.routes));
-    case Collective::barrier:
+    case Kind::barrier:
       return "barrier";
   }
   return "?";
@@ -89,11 +89,11 @@ std::string differences(const Call& a, const Call& b) {
 }
 
 std::string describe(const Call& call) {
-  const std::string elements = call.collective == Collective::barrier
+  const std::string elements = call.collective == Kind::barrier
                                    ? std::string()
                                    : fmt::format(" of {} {}", call.count, name_of(call.type));
   return fmt::format("{}{} over {}, label \"{}\"", describe_operation(call), elements,
                      describe_axes(call.id.axes), call.id.label);
 }
 
-}  // namespace kolam::in_process
+}  // namespace kolam::collective

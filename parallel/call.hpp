@@ -10,20 +10,13 @@
 #include <string>
 #include <vector>
 
-namespace kolam::in_process {
+namespace kolam::collective {
 
-enum class Collective : std::uint8_t {
-  allreduce,
-  allgather,
-  reduce_scatter,
-  broadcast,
-  permute,
-  barrier
-};
+using Kind = CollectiveKind;
 
 /// Borrows its label and routes from the caller.
 struct Call {
-  Collective collective = Collective::barrier;
+  Kind collective = Kind::barrier;
   /// Of allreduce and reduce_scatter.
   ReduceOperation reduction = ReduceOperation::sum;
   ScalarType type = ScalarType::f32;
@@ -54,4 +47,4 @@ std::string differences(const Call& a, const Call& b);
 /// `allreduce(sum) of 8 f32 over data, label "gradients"`.
 std::string describe(const Call& call);
 
-}  // namespace kolam::in_process
+}  // namespace kolam::collective
