@@ -128,8 +128,8 @@ class MpiCommunicator::State {
   ~State() {
     int is_finalized = 0;
     MPI_Finalized(&is_finalized);
-    // Freeing is collective; after a failure others may never come.
-    if (is_finalized == 0 && cause_.empty()) MPI_Comm_free(&communicator_);
+    // Freeing is collective, and others may still be in it where one has failed or left early.
+    if (is_finalized == 0 && notices_.empty() && cause_.empty()) MPI_Comm_free(&communicator_);
   }
 
   State(const State&) = delete;

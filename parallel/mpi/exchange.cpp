@@ -58,12 +58,16 @@ bool Exchange::wait(std::chrono::steady_clock::time_point deadline,
                     const std::function<void()>& poll) {
   // Spinning is right while the others are about to come, and wrong where ranks share a core.
   constexpr int spins = 200;
+  indices_.resize(requests_.size());
   for (int round = 0;; ++round) {
-    int are_done = 0;
-    check(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &are_done,
-                      MPI_STATUSES_IGNORE),
-          "MPI_Testall");
-    if (are_done != 0) return true;
+    // Not MPI_Testall, which tells nothing about single requests until all are complete.
+    int completed = 0;
+    check(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &completed,
+                       indices_.data(), MPI_STATUSES_IGNORE),
+          "MPI_Testsome");
+    if (std::ranges::all_of(requests_, [](MPI_Request r) { return r == MPI_REQUEST_NULL; })) {
+      return true;
+    }
     poll();
     if (round < spins) continue;
     if (std::chrono::steady_clock::now() >= deadline) return false;

@@ -38,6 +38,7 @@ class Exchange {
   std::vector<MPI_Request> requests_;
   /// The rank that a request receives from; -1 for a send.
   std::vector<int> sources_;
+  std::vector<int> indices_;
 };
 
 }  // namespace kolam::mpi
