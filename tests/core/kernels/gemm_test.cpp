@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dlfcn.h>
 #include <kolam/core/error.hpp>
 #include <kolam/core/kernels/gemm.hpp>
 
@@ -255,6 +256,28 @@ TYPED_TEST(GemmBackends, RefuseExtentsThatDoNotFit) {
     FAIL() << "accepted";
   } catch (const ShapeError& error) {
     EXPECT_THAT(error.what(), HasSubstr("a [4, 5] times b [6, 3] does not give c [4, 3]"));
+  }
+}
+
+// A host program may have given its BLAS more threads before kolam's ranks set one.
+TEST(Blas, GivesTheSameProductWithinRoundingOnOneAndTwoThreads) {
+  using SetThreads = void(int);
+  auto* const set_threads =
+      reinterpret_cast<SetThreads*>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads"));
+  if (set_threads == nullptr) GTEST_SKIP() << "the BLAS is not OpenBLAS";
+  const Product p{.m = 300, .n = 200, .k = 400};
+  const auto a = stored<double>(p.m, p.k, p.a, 1, 0);
+  const auto b = stored<double>(p.k, p.n, p.b, 2, 0);
+  HostMatrix<double> on_one(p.m, p.n);
+  HostMatrix<double> on_two(p.m, p.n);
+  Gemm gemm(GemmBackend::kokkos_kernels);
+  set_threads(2);
+  multiply(gemm, p, a, b, on_two);
+  set_threads(1);
+  multiply(gemm, p, a, b, on_one);
+  const double bound = 400 * 4 * std::numeric_limits<double>::epsilon();
+  for (std::int64_t i = 0; i < p.m; ++i) {
+    for (std::int64_t j = 0; j < p.n; ++j) ASSERT_NEAR(on_two(i, j), on_one(i, j), bound);
   }
 }
 
