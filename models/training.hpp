@@ -149,12 +149,12 @@ Evaluation evaluate(RankContext& context, Model& model, const data::Dataset& dat
                     std::int64_t global_batch) {
   using T = typename Model::value_type;
   constexpr Axes batch_axes = placement_of<typename Placements::Images>.dimension(0);
-  data::EpochBatches<T> batches(dataset,
-                                {.global_batch = global_batch, .order = data::Order::as_stored});
+  auto loader = detail::loader_of<Placements, T>(context, dataset, global_batch, 0,
+                                                 data::Order::as_stored, 0);
   detail::Tally<batch_axes> tally;
-  while (batches.next()) {
-    const auto x = device_put<typename Placements::Images>(context, batches.images());
-    const auto y = device_put<typename Placements::Labels>(context, batches.labels());
+  loader.start(0);
+  while (loader.next()) {
+    const auto [x, y] = detail::arrays_of<Placements>(context, loader);
     const auto logits = model(x);
     const auto loss = ops::softmax_cross_entropy(logits, y, Reduction::sum);
     tally.add(static_cast<double>(local_value(loss)), local_value(ops::correct_count(logits, y)),

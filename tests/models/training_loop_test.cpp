@@ -271,7 +271,7 @@ TEST(MemoryEstimate, IsWithinTenPercentOfWhatTrainingTakes) {
           << devices << " devices, " << repeats << " repeats";
     }
     for (const std::vector<std::int64_t>& hidden :
-         {std::vector<std::int64_t>{128}, {256, 128}, {64, 128, 32, 96}}) {
+         {std::vector<std::int64_t>{}, {128}, {256, 128}, {64, 128, 32, 96}}) {
       const models::MlpOptions options{.inputs = 12, .hidden = hidden};
       EXPECT_NEAR((used_over_estimated<Mlp, Adam>(devices, 600, options, 2)), 1, 0.1)
           << devices << " devices, " << hidden.size() << " hidden layers";
